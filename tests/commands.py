@@ -9,7 +9,7 @@ def caller(capsys, folder, monkeypatch):
     """A function that runs a command in a folder: (status, standard output, standard error)."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("sixd.waiting.PATIENCE", float("inf"))  # messages must not depend on the speed of the machine
+    monkeypatch.setattr("sixd.slow_work.PATIENCE", float("inf"))  # messages must not depend on the speed of the machine
 
     def call(*arguments):
         status = run([str(a) for a in arguments])

@@ -8,7 +8,7 @@ import numpy as np
 from sixd.algorithms.singular import singular_joints
 from sixd.engine import artifact
 from sixd.model import Model, memo
-from sixd.runtime.routine import Part
+from sixd.runtime.routine import CodeForm
 
 
 @contextlib.contextmanager
@@ -39,9 +39,9 @@ class PlainRoutine:
     def first_part(self, batch):
         function, model = self.request.function, self.model
         outputs = [np.shape(x) for x in self._row(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
-        judged = function.solves and isinstance(model, Model)
-        singular = singular_joints(model, function.prescribed(self.request.choices)) if judged else ()
-        return Part(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
+        examined = function.solves and isinstance(model, Model)
+        singular = singular_joints(model, function.prescribed(self.request.choices)) if examined else ()
+        return CodeForm(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
 
     def __call__(self, arrays, batch, out):
         cores = [self.request.function.core(self.model, name) for name in self.request.arrays]

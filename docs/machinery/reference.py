@@ -23,9 +23,9 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.model.builder",
             "sixd.model.parts",
             "sixd.io",
-            "sixd.api.check_model",
-            "sixd.api.compare_models",
-            "sixd.api.comparison",
+            "sixd.inspection.check_model",
+            "sixd.inspection.compare_models",
+            "sixd.inspection.comparison",
         ),
     ),
     (
@@ -49,7 +49,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.simulation.gradients",
         ),
     ),
-    ("frames", "Frames, inverse kinematics", ("sixd.api.frames", "sixd.kinematic_tasks")),
+    ("frames", "Frames, inverse kinematics", ("sixd.api.frames", "sixd.ik")),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),
     (

@@ -7,9 +7,6 @@ from sixd import controllers, cuda, interop, spatial, spatial_v2, zoo
 from sixd.actuation.actuation import Actuation
 from sixd.actuation.actuators import Motor, Thruster
 from sixd.api.bodies import joint_reactions
-from sixd.api.check_model import check
-from sixd.api.compare_models import compare
-from sixd.api.comparison import Comparison, Difference
 from sixd.api.constraints import (
     assemble,
     constrained_dynamics,
@@ -92,13 +89,14 @@ from sixd.errors import (
 from sixd.forces.elements import Applied, Force
 from sixd.forces.ground import Ground
 from sixd.forces.joint_limits import JointLimits
-from sixd.forces.rigid_ground import RigidGround
-from sixd.forces.rigid_limits import RigidLimits
 from sixd.forces.spring_damper import SpringDamper
+from sixd.ik.differential import DifferentialIK, differential_ik
+from sixd.ik.inverse import InverseKinematics, inverse_kinematics
+from sixd.ik.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
+from sixd.inspection.check_model import check
+from sixd.inspection.compare_models import compare
+from sixd.inspection.comparison import Comparison, Difference
 from sixd.io import from_dh, load, to_mjcf, to_urdf
-from sixd.kinematic_tasks.differential import DifferentialIK, differential_ik
-from sixd.kinematic_tasks.inverse import InverseKinematics, inverse_kinematics
-from sixd.kinematic_tasks.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
 from sixd.model import (
     Constraint,
     Cylindrical,
@@ -123,6 +121,8 @@ from sixd.simulation.ensemble.draws import grid
 from sixd.simulation.ensemble.ensemble import ensemble
 from sixd.simulation.gradients.rollout_gradient import rollout_gradient
 from sixd.simulation.gradients.step_derivatives import step_derivatives
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
+from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
 from sixd.simulation.simulate import simulate, step
 from sixd.spatial import (
     Inertia,

@@ -546,7 +546,7 @@ def test_long_compiling_is_announced(call, monkeypatch):
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
     monkeypatch.setattr(entry_point, "_note", tell)
     monkeypatch.setattr(machine, "assemble", slow)
-    monkeypatch.setattr("sixd.waiting.PATIENCE", 0.01)
+    monkeypatch.setattr("sixd.slow_work.PATIENCE", 0.01)
     monkeypatch.setattr("sixd.simulation.stepping.compiled_steps._RECENT", {})  # what other tests have compiled
     status, out, err = call("simulate", "pendulum", "--duration", "0.1", "--json")
     assert status == 0
@@ -557,7 +557,7 @@ def test_long_compiling_is_announced(call, monkeypatch):
 def test_the_library_by_itself_says_nothing(monkeypatch, capfd):
     """Nor does it start a clock."""
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
-    monkeypatch.setattr("sixd.waiting.PATIENCE", 0.0)
+    monkeypatch.setattr("sixd.slow_work.PATIENCE", 0.0)
     monkeypatch.setattr(threading, "Timer", None)
     sixd.mass_matrix(sixd.zoo.pendulum(), [0.3])
     assert capfd.readouterr() == ("", "")

@@ -11,7 +11,7 @@ import sixd
 from ptxas import assemble
 from samples import KINDS, OPERATIONAL, single_joint
 from sixd.codegen.llvm import rolled
-from sixd.codegen.llvm.ir import Code, Module, Type
+from sixd.codegen.llvm.ir import FunctionBody, Module, Type
 from sixd.codegen.llvm.machine import host
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.codegen.nvptx import kernel, memory
@@ -92,7 +92,7 @@ def test_every_result_is_rounded_once(name, dtype):
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_elementary_functions_need_no_library(op, kind, tmp_path):
     module = Module(on_gpu=True)
-    code, type = Code(module), Type(kind)
+    code, type = FunctionBody(module), Type(kind)
     args = [code.load(type, code.at("%a", type.bytes * k), f"align {type.bytes}") for k in range(op.arity)]
     code.do(f"store {FUNCTIONS[op](code, *args)}, {code.at('%a', 64)}, align {type.bytes}")
     code.do("ret void")

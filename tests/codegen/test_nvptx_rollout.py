@@ -21,7 +21,7 @@ from sixd.engine.targets import cpu, cuda
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.runtime.cuda import driver
 from sixd.runtime.cuda.rollout import _pieces
-from sixd.simulation.gradients.adjoint_steps import final_code, steps_there_and_back, traced_cost
+from sixd.simulation.gradients.adjoint_steps import final_code, forward_backward_steps, traced_cost
 from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping import compiled_steps
 from sixd.simulation.stepping.compiled_steps import make_recipe, rollout
@@ -160,7 +160,7 @@ def check_gradient(setup, method, rng, steps=4):
     dtype, model, problem = setup.dtype, setup.problem.system, setup.problem
     shapes = {"t": (), "q": (model.nq,), "qd": (model.nv,), "tau": (model.nv,)}
     cost = traced_cost("test", "cost", lambda t, q, qd, tau: q @ q + t * (tau @ qd), shapes, dtype)
-    here, there = (steps_there_and_back(problem, method, dtype, cost, target) for target in (cpu, TARGET))
+    here, there = (forward_backward_steps(problem, method, dtype, cost, target) for target in (cpu, TARGET))
     numbers = {"h": np.array([1e-3], dtype), "start": np.zeros(1, dtype)}
     constants = [(numbers | {f"constant {k}": x for k, x in setup.constants.items()})[n] for n in here.constants]
     state = {name: np.zeros((setup.rows, *shape), dtype) for name, shape in here.state.items()}

@@ -10,12 +10,12 @@ from sixd.codegen.llvm.machine import assemble, host
 from sixd.codegen.llvm.rollout import emit_rollout
 from sixd.codegen.llvm.single_step import emit_step
 from sixd.engine.artifact import recipe_key, shell
-from sixd.runtime.calls import Entry
+from sixd.runtime.calls import FastCall
 from sixd.runtime.machine_code import make_image
 from sixd.runtime.routine import Rollout, load_step
 from sixd.spatial import sin, where
 from sixd.trace.program import trace
-from sixd.trace.stages import Work, trace_stages
+from sixd.trace.stages import ProgramCall, trace_stages
 
 PAIR = trace(lambda x, y: (x * 2 + y, sin(y) + x[0]), {"x": (3,), "y": ()})
 # repeated until all rows are small; one that is done does not change any more, and so depends on no other
@@ -33,7 +33,7 @@ GUARD = trace(lambda c: where(c > 0, 1, 0), {"c": ()})
 GUARDED = replace(
     RECIPE,
     memory={**RECIPE.memory, "good": ()},
-    works=(Work(GUARD, ("c",), ("good",)), *RECIPE.works),
+    works=(ProgramCall(GUARD, ("c",), ("good",)), *RECIPE.works),
     guard="good",
 )
 
@@ -44,7 +44,7 @@ def compiled(recipe, dtype, form):
     image = make_image(assemble(emit_step(recipe, dtype, lanes, machine.has_fma), machine))
     inputs = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
     outputs = [recipe.memory[n] for n in recipe.results]
-    entry = Entry(inputs, outputs, lambda *_: None)
+    entry = FastCall(inputs, outputs, lambda *_: None)
     entry.attach(shell, [load_step(image, form, dtype, inputs, outputs, recipe.operations)])
     return entry
 

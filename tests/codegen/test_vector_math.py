@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sixd.codegen.llvm.ir import Code, Module, Type
+from sixd.codegen.llvm.ir import FunctionBody, Module, Type
 from sixd.codegen.llvm.machine import CONTEXT, MATH
 from sixd.codegen.llvm.vector_math import FUNCTIONS
 from sixd.trace.ops import Op
@@ -48,7 +48,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, np.inf, -np.inf, np.nan, 
 def source(op, kind, lanes, has_fma):
     """A module with f(in…, out, n, context), which applies an operation to n numbers, ``lanes`` at a time."""
     module = Module(has_fma)
-    code, type = Code(module), Type(kind, lanes)
+    code, type = FunctionBody(module), Type(kind, lanes)
     names = [f"in{k}" for k in range(op.arity)]
     align = KINDS[kind]().itemsize
     code.do("br label %head")

@@ -9,7 +9,7 @@ from sixd.codegen.llvm.ir import Type
 from sixd.codegen.llvm.machine import LINE, MALLOC, assemble, host
 from sixd.codegen.llvm.wide import WIDE, pieces, wide_outputs
 from sixd.runtime.cpython import GeneralizedUfunc
-from sixd.runtime.machine_code import Loaded, make_image
+from sixd.runtime.machine_code import LoadedImage, make_image
 from sixd.trace import trace
 
 TYPES = {"float64": Type("double", 8), "float32": Type("float", 16)}
@@ -66,7 +66,7 @@ def test_rows_of_any_length_at_any_address(dtype, length, when, large, monkeypat
     monkeypatch.setattr(rolled, "WHEN", when)
     machine, program = host(), traced(length, dtype)
     text = module.emit_loop(program, dtype, machine.lanes(dtype), 1e30, machine.has_fma)
-    code = Loaded(make_image(assemble(text, machine)))
+    code = LoadedImage(make_image(assemble(text, machine)))
     ufunc = GeneralizedUfunc(code.address("loop"), "wide", dtype, [(2,)], [(length,)], code)
     lanes = LINE // np.dtype(dtype).itemsize
     q = rng.uniform(-1, 1, (40, 2)).astype(dtype)

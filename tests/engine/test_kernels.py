@@ -32,7 +32,7 @@ from sixd.codegen.llvm.machine import Machine, assemble, host
 from sixd.engine.functions import LIBRARY
 from sixd.model import memo
 from sixd.runtime.machine_code import Image, make_image
-from sixd.runtime.routine import Part, Routine
+from sixd.runtime.routine import CodeForm, Routine
 from sixd.spatial import (
     absolute,
     acos,
@@ -129,7 +129,7 @@ def make(program, dtype, machine, *, linked=True):
             module = emit_loop(program, dtype, machine.lanes(dtype), np.inf, machine.has_fma)
         code = assemble(module, machine)
         image = make_image(code) if linked else Image(code, {}, linked=False)
-        return Part(image, tuple(slot.shape for slot in program.outputs), program.operations)
+        return CodeForm(image, tuple(slot.shape for slot in program.outputs), program.operations)
 
     return Routine("test", tuple(slot.shape for slot in program.inputs), dtype, provide)
 

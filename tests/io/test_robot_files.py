@@ -203,7 +203,7 @@ def test_meshes_of_a_linked_file(arm, tmp_path):
 
 
 def test_devices_are_not_meshes(arm):
-    from sixd.viewer.bodies.meshes import read_mesh
+    from sixd.geometry.meshes import read_mesh
 
     assert mesh_of(arm / "urdf", "/dev/zero") == "/dev/zero"
     with pytest.raises(sixd.FileError, match="'/dev/zero' is not found"):

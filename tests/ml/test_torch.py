@@ -169,7 +169,7 @@ def test_opcheck():
     gradient = made.gradient((0, 1))
     torch.library.opcheck(operators.operator, ([q, qd, tau, tau], gradient.handle))
     st.rollout(model, q, qd, tau[:, None], DT)
-    (made,) = {x for x in known_of(model).values() if isinstance(x, rollouts.Rolled)}
+    (made,) = {x for x in known_of(model).values() if isinstance(x, rollouts.TorchRollout)}
     torch.library.opcheck(rollouts.operator, ([q, qd, tau[:, None]], made.handle, DT, 0.0))
     records = [x.detach() for x in rollouts.operator([q, qd, tau[:, None]], made.handle, DT, 0.0)]
     weights = [torch.ones_like(x) for x in records[:2]]

@@ -15,10 +15,12 @@ import pytest
 
 from sixd.errors import CacheWarning
 from sixd.runtime import cache
-from sixd.runtime.cache import Entry
+from sixd.runtime.cache import CachedKernel
 
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX")
-ENTRY = Entry({"name": "forward_dynamics", "model": "panda", "offsets": [0, 64], "deep": {"ü": None}}, bytes(range(64)))
+ENTRY = CachedKernel(
+    {"name": "forward_dynamics", "model": "panda", "offsets": [0, 64], "deep": {"ü": None}}, bytes(range(64))
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +47,8 @@ def test_round_trip(home):
     assert cache.read("key") is None
     cache.write("key", ENTRY)
     assert cache.read("key") == ENTRY
-    cache.write("key", Entry({}, b""))
-    assert cache.read("key") == Entry({}, b"")
+    cache.write("key", CachedKernel({}, b""))
+    assert cache.read("key") == CachedKernel({}, b"")
     assert cache.read("other") is None
     assert len(list(home.iterdir())) == 1
 
@@ -120,8 +122,8 @@ def test_what_is_no_file_is_refused(home, tmp_path):
         path.unlink()
     path.symlink_to(tmp_path / "real")
     assert cache.read("key") is None
-    cache.write("key", Entry({}, b"new"))  # the link goes, not what it points to
-    assert cache.read("key") == Entry({}, b"new")
+    cache.write("key", CachedKernel({}, b"new"))  # the link goes, not what it points to
+    assert cache.read("key") == CachedKernel({}, b"new")
     assert not path.is_symlink()
     assert (tmp_path / "real").stat().st_size > len(ENTRY.image)
 
@@ -183,7 +185,7 @@ me, start, sixd.__path__ = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 from sixd.runtime import cache
 time.sleep(max(0, start - time.time()))
 for k in range(30):
-    cache.write("key", cache.Entry({"from": me}, bytes([me]) * 50_000))
+    cache.write("key", cache.CachedKernel({"from": me}, bytes([me]) * 50_000))
     header, image = cache.read("key")  # never None, never a mixture
     assert image == bytes([header["from"]]) * 50_000
     if me == 0 and k % 10 == 9:
@@ -368,7 +370,7 @@ def test_no_home(monkeypatch, tmp_path):
 def fill(home, count, size=100_000):
     """Entries used one second after another, in the order of their number."""
     for k in range(count):
-        cache.write(f"key{k}", Entry({"name": f"f{k}"}, bytes(size)))
+        cache.write(f"key{k}", CachedKernel({"name": f"f{k}"}, bytes(size)))
         path = home / (cache.digest(f"key{k}") + ".sixd")
         with contextlib.suppress(FileNotFoundError):
             os.utime(path, (1e9 + k, 1e9 + k))
@@ -380,7 +382,7 @@ def test_the_least_recently_used_go_first(home, monkeypatch):
     assert cache.cache_info().entries == 12  # over the limit, but this is looked at now and then only
     assert cache.read("key0") is not None  # so that it is the last to go
     monkeypatch.setattr(cache, "_writes", itertools.count(32))
-    cache.write("new", Entry({}, bytes(100_000)))
+    cache.write("new", CachedKernel({}, bytes(100_000)))
     info = cache.cache_info()
     assert info.entries == 7
     assert info.bytes <= 0.75 * 2**20 < info.bytes * 8 / 7
@@ -456,8 +458,8 @@ def test_clear_removes_only_what_is_ours(home):
 
 def test_info(home, monkeypatch):
     assert str(cache.cache_info()) == f"sixd cache: {home}\n  entries: 0, 0.00 MiB of 1024 MiB"
-    cache.write("a", Entry({"name": "jacobian", "model": "evil\x1b[31m\nrobot"}, bytes(2**20)))
-    cache.write("b", Entry({"shapes": []}, b""))
+    cache.write("a", CachedKernel({"name": "jacobian", "model": "evil\x1b[31m\nrobot"}, bytes(2**20)))
+    cache.write("b", CachedKernel({"shapes": []}, b""))
     for k, key in enumerate("ab"):
         os.utime(home / (cache.digest(key) + ".sixd"), (k, k))
     info = cache.cache_info()

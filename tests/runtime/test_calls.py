@@ -658,7 +658,7 @@ def test_a_kernel_without_arrays_or_with_too_many():
 
 def test_an_object_can_be_called_from_the_start():
     """Until code is attached, and where the layout of objects is not known, objects are called by ``__call__``."""
-    entry = calls.Entry([(2,)], [(2,)], fallback=lambda *arrays, out=None: (len(arrays), out))
+    entry = calls.FastCall([(2,)], [(2,)], fallback=lambda *arrays, out=None: (len(arrays), out))
     assert entry(1, 2, out=3) == (2, 3)
     word = ctypes.c_uint64.from_address(id(entry) + 16)
     assert word.value == 0

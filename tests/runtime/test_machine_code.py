@@ -13,7 +13,7 @@ from sixd.codegen.llvm.loop import emit_loop
 from sixd.codegen.llvm.machine import CONTEXT, assemble, host, load_llvm
 from sixd.engine import targets
 from sixd.runtime import machine_code
-from sixd.runtime.machine_code import Loaded, make_image
+from sixd.runtime.machine_code import LoadedImage, make_image
 
 x86 = pytest.mark.skipif(
     platform.system() != "Linux" or platform.machine() != "x86_64", reason="runs code of Windows on Linux on x86-64"
@@ -70,7 +70,7 @@ def test_code_for_windows_is_linked_and_runs(form, bridge, monkeypatch, rng):
     assert obj[:4] == b"\x7fELF"
     image = make_image(obj)
     assert image.linked
-    code = Loaded(image)
+    code = LoadedImage(image)
     batch = () if form == "entry" else (ROWS,)
     inputs = [rng.uniform(-1, 1, (*batch, 6)) for _ in range(3)]
     expected = sixd.forward_dynamics_derivatives(ARM, *inputs)
@@ -104,7 +104,7 @@ def test_stack_is_probed(size, bridge, monkeypatch):
     image = make_image(on_windows(monkeypatch, assemble, text, host()))
     assert image.linked
     assert (machine_code._PROBE in image.code) == (size >= 4096)
-    code, found = Loaded(image), ctypes.c_void_p()
+    code, found = LoadedImage(image), ctypes.c_void_p()
     assert bridge["entry"](code.address("entry"), 4711, ctypes.addressof(found))
     assert found.value == 4711
 

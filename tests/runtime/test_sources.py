@@ -65,7 +65,7 @@ import os
 from sixd.runtime import cache
 path = os.environ["CHANGE"]
 CHANGE
-cache.write("key", cache.Entry({}, b"code"))
+cache.write("key", cache.CachedKernel({}, b"code"))
 print(repr(cache.fingerprint()), cache.read("key"), os.path.exists(os.environ["SIXD_CACHE_DIR"]))
 """
 CHANGES = {

@@ -9,7 +9,7 @@ from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
 from sixd.codegen.xla import ROOTS
 from sixd.engine.artifact import handlers
 from sixd.runtime.cpython import common_context
-from sixd.runtime.xla import _RELEASED, TABLE, Plan, Table, device_words, load_handlers
+from sixd.runtime.xla import _RELEASED, TABLE, PlanTable, XlaPlan, device_words, load_handlers
 
 ROW = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
 LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -113,7 +113,9 @@ def test_code_gets_arrays_rows_and_steps(loaded):
     own = [LOOP(loop), ROW(row)]
     context = common_context().address
     plans = [
-        TABLE.find(0x1234_5678_9ABC + k, lambda k=k, f=f: Plan([k, ctypes.cast(f, ctypes.c_void_p).value, context], f))
+        TABLE.find(
+            0x1234_5678_9ABC + k, lambda k=k, f=f: XlaPlan([k, ctypes.cast(f, ctypes.c_void_p).value, context], f)
+        )
         for k, f in ((1, own[0]), (0, own[1]))
     ]
     x, y, z = np.zeros((4, 3)), np.zeros(2), np.zeros((4, 5))
@@ -129,7 +131,7 @@ def test_code_gets_arrays_rows_and_steps(loaded):
     del plans
     assert frame.call(loaded.address("cpu")) is None
     for k in range(_RELEASED):
-        TABLE.find(k + 1, lambda: Plan([0], None))
+        TABLE.find(k + 1, lambda: XlaPlan([0], None))
     assert frame.call(loaded.address("cpu")) == ERROR
     assert "another process" in frame.messages[0][0]
     assert frame.messages[0][1] == 5
@@ -141,7 +143,7 @@ def test_lack_of_memory_is_an_error(loaded):
 
     own = LOOP(loop)
     address = ctypes.cast(own, ctypes.c_void_p).value
-    plan = TABLE.find(0xABC, lambda: Plan([1, address, common_context().address], own))
+    plan = TABLE.find(0xABC, lambda: XlaPlan([1, address, common_context().address], own))
     frame = Frame([np.zeros(1)], [np.zeros(1)], [0xABC, 2, 8, 8])
     assert frame.call(loaded.address("cpu")) == ERROR
     assert "no memory" in frame.messages[0][0]
@@ -171,7 +173,7 @@ def test_kernels_are_launched_on_the_stream(loaded):
         TABLE.roots[ROOTS.index(name)] = ctypes.cast(function, ctypes.c_void_p).value
     try:
         words = device_words(4096, 64, [None, (0xF00, 0xC0FFEE, 0xAA)])
-        plan = TABLE.find(0xDEF, lambda: Plan(words, None))
+        plan = TABLE.find(0xDEF, lambda: XlaPlan(words, None))
         x, y, z = np.zeros((130, 3)), np.zeros(2), np.zeros((130, 5))
         frame = Frame([x, y], [z], [0xDEF, 130, 3, 0, 5])
         assert frame.call(loaded.address("cuda")) is None
@@ -188,9 +190,9 @@ def test_kernels_are_launched_on_the_stream(loaded):
         empty = Frame([x[:0], y], [z[:0]], [0xDEF, 0, 3, 0, 5])
         assert empty.call(loaded.address("cuda")) is None
         assert seen == []
-        other = TABLE.find(0xDEE, lambda: Plan(device_words(0, 128, [(1, 2, 3)]), None))
+        other = TABLE.find(0xDEE, lambda: XlaPlan(device_words(0, 128, [(1, 2, 3)]), None))
         assert Frame([x, y], [z], [0xDEE, 130, 3, 0, 5]).call(loaded.address("cuda")) == ERROR
-        absent = TABLE.find(0xDED, lambda: Plan(device_words(0, 128, [(1, 2, 3), None]), None))
+        absent = TABLE.find(0xDED, lambda: XlaPlan(device_words(0, 128, [(1, 2, 3), None]), None))
         frame = Frame([x, y], [z], [0xDED, 130, 3, 0, 5])
         assert frame.call(loaded.address("cuda")) == ERROR
         assert "not loaded on this GPU" in frame.messages[0][0]
@@ -201,14 +203,14 @@ def test_kernels_are_launched_on_the_stream(loaded):
 
 def test_table_grows_and_forgets():
     """Many plans, held or not: the table has those that are held, and the latest others."""
-    table = Table()
-    held = [table.find(key, lambda key=key: Plan([key], None)) for key in range(1, 400)]
+    table = PlanTable()
+    held = [table.find(key, lambda key=key: XlaPlan([key], None)) for key in range(1, 400)]
     for key in range(1000, 5000):
-        table.find(key, lambda: Plan([0], None))
+        table.find(key, lambda: XlaPlan([0], None))
     assert table.find(7, lambda: None) is held[6]
     assert len(table) <= 399 + _RELEASED + 1
     assert table._slots <= 4096
     again = table.find(4999, lambda: None)
     for key in range(6000, 7000):
-        table.find(key, lambda: Plan([0], None))
+        table.find(key, lambda: XlaPlan([0], None))
     assert table.find(4999, lambda: None) is again

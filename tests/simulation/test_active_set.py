@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sixd.simulation.impulses.active_set import MOST, PATIENCE, ActiveSet, iteration
-from sixd.simulation.impulses.responses import DenseResponse, SparseResponse
+from sixd.simulation.nonsmooth.impulses.active_set import MOST, PATIENCE, ActiveSet, iteration
+from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
 from sixd.trace.stages import trace_stages
 
 FAR = 1e30
@@ -130,7 +130,7 @@ def test_sparse_and_dense_agree(rng):
         solve = ActiveSet(response, k, False, "float64")
 
         def step(stages, v, b, *arrays):
-            from sixd.simulation.impulses.active_set import Bounds
+            from sixd.simulation.nonsmooth.impulses.active_set import Bounds
 
             found = solve(stages, arrays, v, Bounds(-b, b), np.zeros(k))
             return found.impulse, b, *arrays

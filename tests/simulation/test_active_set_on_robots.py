@@ -7,8 +7,8 @@ import pytest
 
 import robots
 import sixd
-from sixd.simulation.impulses.active_set import MOST, PATIENCE, iteration
-from sixd.simulation.impulses.responses import DenseResponse, SparseResponse
+from sixd.simulation.nonsmooth.impulses.active_set import MOST, PATIENCE, iteration
+from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
 
 H = 1e-3
 FILES = {

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 import nonsmooth
 import robots
 import sixd
-from sixd.simulation.contact import heights, newton
 from sixd.simulation.gradients.adjoint_steps import _forward
+from sixd.simulation.nonsmooth.contact import heights, newton
 from sixd.simulation.setup import make_setup
 
 H, G = 1e-3, nonsmooth.G

@@ -15,7 +15,7 @@ import sixd
 from sixd.forces.elements import Applied
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import implicit
-from sixd.simulation.stepping.base_steps import Hold, base_step
+from sixd.simulation.stepping.base_steps import HeldForces, base_step
 from sixd.spatial import sin
 from sixd.trace.stages import trace_stages
 
@@ -298,7 +298,7 @@ def test_forces_held_and_a_known_start(rng):
     """A held force acts as a constant one does, and a start whose acceleration is known gives the same step."""
     model = passive(samples.trees()[1], rng)
     problem = Problem("test", model)
-    hold = Hold(model.nv, lambda system, q, force: Applied(force))
+    hold = HeldForces(model.nv, lambda system, q, force: Applied(force))
     take = base_step(problem, "implicit", "float64", hold)
     state = {"q": (model.nq,), "qd": (model.nv,)}
     no_state = np.zeros(0, dtype=int)

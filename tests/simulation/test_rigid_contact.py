@@ -296,11 +296,11 @@ def test_ensembles_and_files(rng, tmp_path):
 
 def test_arrows_in_the_viewer(rng):
     """The page has the points and forces of the contacts."""
-    from sixd.viewer.scene.motions import Motion, _contacts
+    from sixd.viewer.scene.motions import ShownMotion, _contacts
 
     ground = RigidGround({"box": CORNERS}, friction=0.5)
     motion = sixd.simulate(BOX, [1, 0, 0, 0, 0, 0, 0.05], None, 0.1, forces=ground)
-    found = _contacts(Motion("m", motion.t, motion.q, motion), np.arange(len(motion)), np.eye(3))
+    found = _contacts(ShownMotion("m", motion.t, motion.q, motion), np.arange(len(motion)), np.eye(3))
     assert found is not None
     assert found["count"] == len(CORNERS)
 

@@ -9,7 +9,7 @@ import sixd
 from samples import KINDS, single_joint
 from sixd.engine.differentiation import vjp_request
 from sixd.engine.evaluate import evaluate
-from sixd.simulation.gradients.adjoint_steps import TAU, steps_there_and_back
+from sixd.simulation.gradients.adjoint_steps import TAU, forward_backward_steps
 from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
 
 pytestmark = pytest.mark.one_target
@@ -115,7 +115,7 @@ def test_weights_of_all_states(friction):
         model, q, qd, taus, dt=DT, cost=lambda t, q, qd, tau: w @ q + v @ qd, final=lambda q, qd: w @ q + v @ qd
     )
     problem = Setting("rollout").problem(model, "float64")
-    pair = steps_there_and_back(problem, "rk4", "float64", None, along=("q", "qd"))
+    pair = forward_backward_steps(problem, "rk4", "float64", None, along=("q", "qd"))
     motion = sixd.simulate(model, q, qd, DT, dt=DT, controller=taus[:, 0])
     np.testing.assert_array_equal(motion.q[:, 0], q)
     numbers = {"h": np.array([DT]), "start": np.zeros(1)}

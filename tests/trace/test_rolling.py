@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
 from samples import KINDS, Parabola
-from sixd import visits
+from sixd import body_marks
 from sixd.algorithms.aba import aba
 from sixd.algorithms.crba import crba
 from sixd.algorithms.rnea import rnea
@@ -201,7 +201,7 @@ def test_derivatives_inherit_the_marks(rng):
         for n in (12, 24):
             model, graph = sixd.zoo.pendulum(n), Graph()
             q, qd, qdd = (graph.input(name, (n,)) for name in ("q", "qd", "qdd"))
-            with visits.listening(graph):
+            with body_marks.listening(graph):
                 tau = rnea(model, q, qd, qdd)
             last = [tau[-1]] if mode == "forward" else [tau.sum()]
             inputs = list(qdd)[-3:] if mode == "forward" else list(qdd)
@@ -226,13 +226,13 @@ class Heard:
         self.visits = []
 
     def visit(self, loop, body):
-        self.visits.append((loop, body))
+        self.body_marks.append((loop, body))
 
 
 def test_visits_are_reported_to_the_listener_of_the_thread():
     model, heard = sixd.zoo.pendulum(3), Heard()
     assert model.bodies == range(1, 4)
-    with visits.listening(heard):
+    with body_marks.listening(heard):
         assert list(model.bodies) == [1, 2, 3]
         assert list(reversed(model.bodies)) == [3, 2, 1]
         assert [len(model.bodies), model.bodies[1], 3 in model.bodies, 4 in model.bodies] == [3, 2, True, False]

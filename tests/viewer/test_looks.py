@@ -13,9 +13,9 @@ import pytest
 
 import sixd
 from sixd.engine.artifact import _model_key
+from sixd.geometry.meshes import Mesh
+from sixd.geometry.pieces import DrawnPiece, box_corners
 from sixd.trajectory.trajectory import Trajectory
-from sixd.viewer.bodies.meshes import Mesh
-from sixd.viewer.bodies.pieces import Piece, box_corners
 from sixd.viewer.page import FOLDER, PROGRAM
 from sixd.viewer.scene.poses import display_turn
 from sixd.viewer.scene.scene import make_scene
@@ -41,7 +41,7 @@ def pieces_of(scene, body=None):
     for v in scene["visuals"]:
         g = scene["geometries"][v["geometry"]]
         if (body is None or v["body"] == body) and "size" in g:
-            found.append(Piece(v["body"], g["kind"], tuple(g["size"]), np.reshape(v["pose"], (4, 4))))
+            found.append(DrawnPiece(v["body"], g["kind"], tuple(g["size"]), np.reshape(v["pose"], (4, 4))))
     return found
 
 
@@ -75,7 +75,7 @@ def test_the_pages_solids(kind, size, volume):
     parts = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
     assert np.isclose(parts.sum(), volume, rtol=0.015)  # facets, and the bevel of a cylinder
     assert np.abs((parts[:, None] * (a + b + c) / 4).sum(axis=0) / volume).max() < 1e-12
-    centre, half = Piece(1, kind, size).half_box()
+    centre, half = DrawnPiece(1, kind, size).half_box()
     assert np.abs(points - centre).max(axis=0) == pytest.approx(half)
     normals, flat = np.reshape(shape["normals"], (-1, 3)), np.cross(b - a, c - a)
     facing = normals[np.reshape(shape["indices"], (-1, 3))].sum(axis=1)
@@ -355,9 +355,9 @@ def test_every_zoo_model_is_drawn_without_a_warning():
 
 def test_boxes_of_many_poses_at_once(rng):
     """The same corners as pose by pose."""
-    pieces = [Piece(1, "cone", (0.1, 0.4)), Piece(0, "box", (1.0, 2.0, 3.0)), Piece(1, "plane")]
+    pieces = [DrawnPiece(1, "cone", (0.1, 0.4)), DrawnPiece(0, "box", (1.0, 2.0, 3.0)), DrawnPiece(1, "plane")]
     mesh = Mesh(rng.normal(size=(4, 3)), np.array([[0, 1, 2]]))
-    pieces.append(Piece(1, "mesh", mesh=mesh))
+    pieces.append(DrawnPiece(1, "mesh", mesh=mesh))
     model = sixd.zoo.pendulum()
     poses = np.stack([np.concatenate([np.eye(4)[None], sixd.body_poses(model, [x])]) for x in rng.normal(size=3)])
     together = box_corners(pieces, poses)

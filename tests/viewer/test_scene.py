@@ -13,9 +13,8 @@ import pytest
 import samples
 import sixd
 from robots import FIVE, quiet_load
-from sixd.trajectory.trajectory import Trajectory
-from sixd.viewer.bodies.inertias import ellipsoid_radii, equivalent_solid, principal
-from sixd.viewer.bodies.meshes import (
+from sixd.geometry.inertias import ellipsoid_radii, equivalent_solid, principal
+from sixd.geometry.meshes import (
     Mesh,
     cluster,
     fit,
@@ -23,7 +22,8 @@ from sixd.viewer.bodies.meshes import (
     split_creases,
     weld,
 )
-from sixd.viewer.bodies.sticks import joint_pieces
+from sixd.geometry.sticks import joint_pieces
+from sixd.trajectory.trajectory import Trajectory
 from sixd.viewer.scene import motions
 from sixd.viewer.scene.motions import thinned
 from sixd.viewer.scene.plots import Bins
@@ -389,7 +389,7 @@ def test_meshes_have_limits(tmp_path, monkeypatch):
         builder.add_visual("a", shape)
     model = builder.build()
     assert make_scene(model)["notes"] == []
-    monkeypatch.setattr("sixd.viewer.bodies.shapes.LARGEST_MESHES", 1)
+    monkeypatch.setattr("sixd.geometry.shapes.LARGEST_MESHES", 1)
     notes = make_scene(model)["notes"]
     assert notes == ["Further meshes are not read: those before them have more than 0 MiB."]
     monkeypatch.setattr("sixd.file_limits.LARGEST_MESH", 600)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sixd.algorithms.constrained.dynamics import constrained_dynamics
-from sixd.algorithms.constrained.least_norm import EXACT, Limits
+from sixd.algorithms.constrained.least_norm import EXACT, RankLimits
 from sixd.algorithms.constrained.rows import row_slices
 from sixd.algorithms.kinematics import ZERO6, express, frame_transform, joint_kinematics, world_transforms
 from sixd.algorithms.passive_forces import passive_force
@@ -125,7 +125,7 @@ def joint_reactions(
     *,
     expressed_in: str = "body",
     f_ext: Array | None = None,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
 ) -> Array:
     """[n; f] (nb + number of constraints, 6): what each joint exerts on its body, then each constraint on its own."""
     if not isinstance(system, Model):

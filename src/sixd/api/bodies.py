@@ -13,7 +13,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 
-@public(body_dynamics.joint_reactions, solves=True, judged=False, generic=True)
+@public(body_dynamics.joint_reactions, solves=True, check_finite=False, generic=True)
 def joint_reactions(
     model: System,
     q: Any,

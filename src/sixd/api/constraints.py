@@ -23,8 +23,8 @@ from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
+from sixd.runtime.array_libraries import require_processor
 from sixd.runtime.batch import Argument, apply, prepare
-from sixd.runtime.foreign import require_processor
 from sixd.spatial.scalar import Array
 
 _MOST_NAMED = 8  # rows that a warning lists
@@ -33,7 +33,7 @@ _MOST_NAMED = 8  # rows that a warning lists
 @public(
     constrained.constrained_dynamics,
     solves=True,
-    judged=False,
+    check_finite=False,
     generic=True,
     implicit=implicit.constrained_dynamics,
 )
@@ -84,7 +84,7 @@ def constrained_dynamics(
     """
 
 
-@public(constrained.projections, solves=True, judged=False, generic=True)
+@public(constrained.projections, solves=True, check_finite=False, generic=True)
 def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
     """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
 

@@ -90,7 +90,7 @@ def forward_dynamics_derivatives(
     packable("constrained_dynamics_derivatives", constrained_derivatives),
     result=ConstrainedSlopes,
     solves=True,
-    judged=False,
+    check_finite=False,
     generic=True,
 )
 def constrained_dynamics_derivatives(

@@ -19,8 +19,8 @@ from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.runtime.array_libraries import GPU, kind_of
 from sixd.runtime.batch import require_unmasked
-from sixd.runtime.foreign import GPU, kind_of
 from sixd.spatial.scalar import Array, require_scalars
 
 # forces and accelerations -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.errors import ModelError, ShapeError
 from sixd.model.system import System
-from sixd.runtime.foreign import GPU, kind_of
+from sixd.runtime.array_libraries import GPU, kind_of
 from sixd.spatial.scalar import Array, require_scalars
 
 # motion -----------------------------------------------------------------------------------------

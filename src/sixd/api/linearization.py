@@ -12,7 +12,7 @@ from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
-from sixd.runtime.foreign import require_processor
+from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.scalar import Array
 
 

@@ -18,10 +18,10 @@ from typing import Any, NoReturn, TypeGuard
 import click
 
 import sixd
-from sixd.cli.group import Settings, make_group
+from sixd.cli.group import CommandSettings, make_group
 from sixd.cli.output import Wrapped, printable
 from sixd.errors import SixdError
-from sixd.waiting import listening
+from sixd.slow_work import listening
 
 INTERRUPTED = 130
 _WRITING = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
@@ -40,7 +40,7 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command with these arguments (those of the process if None); return its exit status."""
-    settings = Settings()
+    settings = CommandSettings()
     if sys.stdout is None:
         text = "standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null."
         _say("error", text)

@@ -30,14 +30,14 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "s
 
 
 @dataclass
-class Settings:
+class CommandSettings:
     """Settings of one call of ``sixd``."""
 
     debug: bool = False
 
 
 def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.ensure_object(Settings).debug |= value
+    context.ensure_object(CommandSettings).debug |= value
 
 
 def _debug_option() -> click.Option:
@@ -68,7 +68,7 @@ def command(name: str, *, examples: Sequence[tuple[str, str]]) -> Callable[[Call
     return click.command(name, cls=Command, examples=examples, short_help=COMMANDS[name])
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """The commands; each module is imported when its command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -105,9 +105,9 @@ def _begin(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def make_group(version: str) -> Group:
+def make_group(version: str) -> CommandGroup:
     """Return the command ``sixd``."""
-    group = Group("sixd", help=_HELP, context_settings=_SETTINGS, callback=_begin, invoke_without_command=True)
+    group = CommandGroup("sixd", help=_HELP, context_settings=_SETTINGS, callback=_begin, invoke_without_command=True)
     group.params.append(_debug_option())
     return click.version_option(version, prog_name="sixd")(group)
 

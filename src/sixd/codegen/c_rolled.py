@@ -12,7 +12,7 @@ from typing import Any
 
 from sixd.codegen.lines import Language
 from sixd.trace import Op, Program, Slot
-from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, Shape, roll
+from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, SegmentShape, roll
 
 FROM = 10_000  # operations: shorter programs are straight-line code
 _ON_LINE = 16  # numbers
@@ -89,7 +89,7 @@ class RolledCode:
             yield f"    {', '.join(texts[k : k + _ON_LINE])},"
         yield "};"
 
-    def _statements(self, shape: Shape) -> Iterator[str]:
+    def _statements(self, shape: SegmentShape) -> Iterator[str]:
         """One line per operation, then one per result that is kept."""
         language = self.language
         for k, node in enumerate(shape.nodes):
@@ -101,7 +101,7 @@ class RolledCode:
                 base, offset = kept
                 yield f"work[row[{base}] + {offset}] = t{k}{' ? 1 : 0' if node.op.boolean else ''};"
 
-    def _argument(self, shape: Shape, k: int, j: int) -> str:
+    def _argument(self, shape: SegmentShape, k: int, j: int) -> str:
         kind, detail = shape.arguments[k][j]
         if kind == INSIDE:
             return f"t{detail}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 
-from sixd.codegen.fits import EXP, LOG, TANH
-from sixd.codegen.llvm.ir import Code, Value
+from sixd.codegen.coefficients import EXP, LOG, TANH
+from sixd.codegen.llvm.ir import FunctionBody, Value
 
 LOG2, LOG2_REST = math.log(2), 2.3190468138462996e-17
 ROUND = 1.5 * 2.0**52  # adding a number below 2^51 rounds that to a whole number, which is then in the low bits
 
 
-def exponential(code: Code, x: Value) -> Value:
+def exponential(code: FunctionBody, x: Value) -> Value:
     """exp x = 2^k exp r, with 2^k as two factors: each is normal even where the result overflows or underflows."""
     # beyond these the result is infinity or zero; NaN stays
     x = (x > 710).where(710, x)
@@ -25,7 +25,7 @@ def exponential(code: Code, x: Value) -> Value:
     return code.polynomial(r, EXP) * (half << 52).bitcast("double") * ((bits - half) << 52).bitcast("double")
 
 
-def hyperbolic_tangent(code: Code, x: Value) -> Value:
+def hyperbolic_tangent(code: FunctionBody, x: Value) -> Value:
     """tanh x = 1 - 2/(exp 2x + 1); below 1/2, where that cancels, by a polynomial."""
     size = code.absolute(x)
     near = code.fma(size, code.polynomial(x * x, (0.0, *TANH)), size)
@@ -33,7 +33,7 @@ def hyperbolic_tangent(code: Code, x: Value) -> Value:
     return code.intrinsic("copysign", (size < 0.55).where(near, far), x)
 
 
-def usual_logarithm(code: Code, x: Value, less: float = 0.0, rest: Value | float = 0.0) -> Value:
+def usual_logarithm(code: FunctionBody, x: Value, less: float = 0.0, rest: Value | float = 0.0) -> Value:
     """log(x / 2^less) + rest = k log 2 + log(1 + f) + rest for a positive normal x and a small rest.
 
     With s = f/(2 + f), log(1 + f) = 2 atanh s = f - f²/2 + s (f²/2 + s²…).
@@ -50,21 +50,21 @@ def usual_logarithm(code: Code, x: Value, less: float = 0.0, rest: Value | float
     return code.fma(k, LOG2, f - (square - low))
 
 
-def unusual_logarithm(code: Code, x: Value) -> Value:
+def unusual_logarithm(code: FunctionBody, x: Value) -> Value:
     """log x of any number: -inf of zero, NaN of negative ones."""
     small = usual_logarithm(code, x * 2.0**54, 54.0)
     edge = x.compare("oeq", 0.0).where(-math.inf, (x < 0).where(math.nan, x))
     return ((x > 0) & (x < 2.0**-1022)).where(small, edge)
 
 
-def usual_length(code: Code, x: Value, y: Value) -> tuple[Value, Value]:
+def usual_length(code: FunctionBody, x: Value, y: Value) -> tuple[Value, Value]:
     """The larger of |x| and |y|, and √(x² + y²) where its square neither overflows nor vanishes."""
     a, b = code.absolute(x), code.absolute(y)
     more, less = (a > b).where(a, b), (a > b).where(b, a)
     return more, code.intrinsic("sqrt", code.fma(more, more, less * less))
 
 
-def unusual_length(code: Code, x: Value, y: Value) -> Value:
+def unusual_length(code: FunctionBody, x: Value, y: Value) -> Value:
     """√(x² + y²) of any size: infinite if x or y is, else by smaller or larger numbers."""
     more, _ = usual_length(code, x, y)
     scale, back = ((more > 1).where(a, code.const(1 / a, x.type)) for a in (2.0**-600, 2.0**600))

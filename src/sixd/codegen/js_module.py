@@ -15,7 +15,7 @@ from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
 from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
-from sixd.trace.stages import Recipe, Work
+from sixd.trace.stages import ProgramCall, Recipe
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
 # its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
@@ -83,7 +83,7 @@ def _definition(name: str, program: Program) -> Iterator[str]:
 # the step -----------------------------------------------------------------------------------------
 
 
-def _call(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+def _call(work: ProgramCall, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
     """The statements of one call; a repeated one works on its outputs, which begin as its first inputs."""
     name, outputs = names[id(work.program)], [arrays[a] for a in work.outputs]
     inputs = [arrays[a] for a in work.inputs]

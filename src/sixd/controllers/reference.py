@@ -28,7 +28,7 @@ from sixd.spatial.transform import inverse_transform
 Given = Any  # an array, or a function of t
 
 
-class Motion(NamedTuple):
+class TargetMotion(NamedTuple):
     """q (nq,), qd (nv,), qdd (nv,) of the target."""
 
     q: Array
@@ -68,9 +68,9 @@ class Reference:
             return self.system.nv
         return None if callable(self.target) else len(self.target)
 
-    def at(self, t: Scalar) -> Motion:
+    def at(self, t: Scalar) -> TargetMotion:
         """Return the target's motion at time t [s], of any scalar type."""
-        return Motion(self._value("target", t), self._velocity(t), self._acceleration(t))
+        return TargetMotion(self._value("target", t), self._velocity(t), self._acceleration(t))
 
     def errors(self, t: Scalar, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return e (nv,), and the target's velocity, carried over to q, minus qd."""

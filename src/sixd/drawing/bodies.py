@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from sixd.drawing.pen import BAR, Pen, circle
+from sixd.geometry import sticks
+from sixd.geometry.inertias import equivalent_solid, principal
+from sixd.geometry.pieces import DrawnPiece
+from sixd.geometry.shapes import draw as draw_shapes
 from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion, Revolute, Spherical
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
-from sixd.viewer.bodies import sticks
-from sixd.viewer.bodies.inertias import equivalent_solid, principal
-from sixd.viewer.bodies.pieces import Piece
-from sixd.viewer.bodies.shapes import draw as draw_shapes
 
 _MOST_VERTICES = 4000  # of a mesh that are looked at for its outline
 
 
-def body_pieces(model: Model, poses: Array, links: str) -> list[Piece]:
+def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
     """Return what shows the bodies: rods and solids, or the model's shapes; ``poses`` (nb + 1, 4, 4)."""
     if links == "shapes":
         return [p for p in draw_shapes(model, poses, [])[0] if p.kind != "plane"]
@@ -35,7 +35,7 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[Piece]:
     return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods + [p for p in wheels if p]
 
 
-def _wheel(model: Model, maker: sticks.Sticks, i: int) -> Piece | None:
+def _wheel(model: Model, maker: sticks.Sticks, i: int) -> DrawnPiece | None:
     """The disc of a body at the end of a chain that spins about its axis of symmetry, beside the rod on which it is."""
     body, joint = principal(model, i), model.joints[i]
     if body is None or model.tree.children(i) or not isinstance(joint, (Revolute, Spherical)):
@@ -46,7 +46,7 @@ def _wheel(model: Model, maker: sticks.Sticks, i: int) -> Piece | None:
         return None
     solid = equivalent_solid(body, maker.r, spin / np.linalg.norm(spin))
     wide = solid.kind == "cylinder" and solid.size[0] > 3 * maker.r
-    return Piece(i, solid.kind, solid.size, make_pose(solid.axes, body.com)) if wide else None
+    return DrawnPiece(i, solid.kind, solid.size, make_pose(solid.axes, body.com)) if wide else None
 
 
 def _is_slider(model: Model, i: int) -> bool:
@@ -68,12 +68,12 @@ def _is_rail(model: Model, i: int) -> bool:
     return float(np.linalg.norm(np.cross(axis, away))) < 1e-9
 
 
-def _is_point(piece: Piece, r: float) -> bool:
+def _is_point(piece: DrawnPiece, r: float) -> bool:
     """Whether a piece is the ball of a point mass: its centre is marked anyway."""
     return piece.kind == "sphere" and abs(piece.size[0] - 2.6 * r) < 1e-9 * r
 
 
-def _is_bulky(piece: Piece, pieces: list[Piece]) -> bool:
+def _is_bulky(piece: DrawnPiece, pieces: list[DrawnPiece]) -> bool:
     """Whether a shape is the body itself rather than a decoration on it."""
     boxes = [box for p in pieces if p.body == piece.body and (box := p.half_box()) is not None]
     largest = max((float(np.prod(box[1])) for box in boxes), default=0.0)
@@ -81,19 +81,19 @@ def _is_bulky(piece: Piece, pieces: list[Piece]) -> bool:
     return box is not None and float(np.prod(box[1])) > 0.1 * largest
 
 
-def is_rod(piece: Piece) -> bool:
+def is_rod(piece: DrawnPiece) -> bool:
     """Whether a piece is a link's bar."""
     return piece.kind == "capsule"
 
 
-def rod_ends(piece: Piece, poses: Array) -> tuple[Array, Array]:
+def rod_ends(piece: DrawnPiece, poses: Array) -> tuple[Array, Array]:
     """Return the ends (3,) of a rod in the world."""
     T = poses[piece.body] @ piece.pose
     half = T[:3, 2] * (piece.size[1] / 2)
     return T[:3, 3] - half, T[:3, 3] + half
 
 
-def draw_bodies(pen: Pen, pieces: list[Piece], poses: Array, links: str) -> None:
+def draw_bodies(pen: Pen, pieces: list[DrawnPiece], poses: Array, links: str) -> None:
     """Draw all pieces."""
     for piece in pieces:
         T = poses[piece.body] @ piece.pose
@@ -108,7 +108,7 @@ def draw_bodies(pen: Pen, pieces: list[Piece], poses: Array, links: str) -> None
             )
 
 
-def points_of(piece: Piece) -> Any:
+def points_of(piece: DrawnPiece) -> Any:
     """Return the points (n, 3) of a line or a mesh, in the piece's axes; None for other shapes."""
     if piece.mesh is not None:
         vertices = piece.mesh.vertices

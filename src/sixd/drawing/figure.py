@@ -16,14 +16,14 @@ from sixd.drawing.pen import Pen
 from sixd.drawing.single import draw_single
 from sixd.drawing.view import View, choose_view
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.geometry.inertias import principal
+from sixd.geometry.pieces import box_corners
 from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion
 from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_number
 from sixd.trajectory.labels import tree_behind
-from sixd.viewer.bodies.inertias import principal
-from sixd.viewer.bodies.pieces import box_corners
 
 _WIDE, _HIGH = 420.0, 300.0  # px that the mechanism fills
 _LINKS = ("bars", "shapes")

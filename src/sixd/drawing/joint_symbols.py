@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.drawing.pen import BAR, RADIUS, Pen, arc, circle
+from sixd.geometry.pieces import turned_to
 from sixd.model.joints import (
     Cylindrical,
     Free,
@@ -20,7 +21,6 @@ from sixd.model.joints import (
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
-from sixd.viewer.bodies.pieces import turned_to
 
 _FRONT = 1000.0  # rank of joints in a planar figure: in front of links
 _TOOTH = 12.0  # px of a rack's teeth

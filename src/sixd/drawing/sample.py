@@ -12,6 +12,7 @@ from sixd.algorithms.kinematics import body_poses
 from sixd.api.constraints import assemble
 from sixd.constraints.loop import Loop
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SixdError
+from sixd.geometry.sticks import mechanism_size
 from sixd.model.joints import (
     Cylindrical,
     Free,
@@ -25,11 +26,10 @@ from sixd.model.joints import (
 )
 from sixd.model.model import Model
 from sixd.model.parts import FILE
-from sixd.runtime.foreign import require_processor
+from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import quaternion_from_vector
 from sixd.spatial.scalar import Array, is_number, symbols_in
-from sixd.viewer.bodies.sticks import mechanism_size
 
 _ANGLES = (0.6, 0.75, 0.5, -0.9, 0.7, -0.6)  # [rad] of successive hinges
 _LENGTHS = (1.0, 0.85, 0.7)

@@ -16,6 +16,7 @@ from sixd.drawing.pen import Pen
 from sixd.drawing.sample import with_numbers
 from sixd.drawing.view import View, plain_view
 from sixd.errors import ModelError, ShapeError
+from sixd.geometry.inertias import equivalent_solid, principal
 from sixd.model.builder import ModelBuilder
 from sixd.model.joints import Free
 from sixd.model.model import Model
@@ -23,7 +24,6 @@ from sixd.model.parts import Shape
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_number
 from sixd.spatial.transform import make_pose
-from sixd.viewer.bodies.inertias import equivalent_solid, principal
 
 _SIZE = 250.0  # px of the body with all frames
 

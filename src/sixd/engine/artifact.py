@@ -18,23 +18,23 @@ import numpy as np
 from sixd.algorithms.operational.stack import parts_of
 from sixd.algorithms.singular import reciprocal_pivots, singular_joints, watch_weights
 from sixd.engine.functions import Function, Request
-from sixd.engine.targets import Target, cpu
+from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import CompileWarning, SixdError, TraceError
-from sixd.garbage import PAUSED
+from sixd.gc_pause import PAUSED
 from sixd.model.builder import MASSLESS
 from sixd.model.joints import BUILT_IN, parameters_of
 from sixd.model.memo import known_of
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime import cache as disk
-from sixd.runtime.calls import Code
+from sixd.runtime.calls import CallableCode
 from sixd.runtime.machine_code import Image
-from sixd.runtime.routine import Part, Rollout, Routine
+from sixd.runtime.routine import CodeForm, Rollout, Routine
+from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe
-from sixd.waiting import watched
 
 # results are reported as suspect if they are not finite, or, of functions that divide by the mass matrix, if they are
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
@@ -53,7 +53,7 @@ _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "f
 
 
 @dataclass(frozen=True)
-class Work:
+class CompileUnit:
     """A unit of compilation.
 
     ``name``, ``system`` and ``detail`` appear in messages; ``key`` identifies it; ``trace()`` returns its program or
@@ -72,7 +72,7 @@ class Work:
     detail: str = ""
 
 
-def build(work: Work, target: Target) -> Part:
+def build(work: CompileUnit, target: CodeTarget) -> CodeForm:
     """Return the code of a unit of compilation, from the disk cache if it is there."""
     key = disk.digest(*work.key, work.form, work.dtype, disk.fingerprint(), target.name, target.machine_key())
     entry = disk.read(key)
@@ -84,7 +84,7 @@ def build(work: Work, target: Target) -> Part:
             _warn_if_long(work, program)
             image = target.emit(program, work.form, work.dtype, work.limit)
             outputs = tuple(slot.shape for slot in program.outputs) if isinstance(program, Program) else ()
-            part = Part(image, outputs, program.operations, work.singular())
+            part = CodeForm(image, outputs, program.operations, work.singular())
         disk.write(key, _pack(part, work))
     return part
 
@@ -104,8 +104,8 @@ def _common(form: str, name: str) -> Image:
     entry = disk.read(key)
     part = None if entry is None else _unpack(entry)
     if part is None:
-        part = Part(cpu.emit(None, form, ""), (), 0)
-        disk.write(key, _pack(part, Work(name, "", (), form, "", _no_program)))
+        part = CodeForm(cpu.emit(None, form, ""), (), 0)
+        disk.write(key, _pack(part, CompileUnit(name, "", (), form, "", _no_program)))
     return part.image
 
 
@@ -113,7 +113,7 @@ def _no_program() -> Program:
     raise NotImplementedError
 
 
-def _warn_if_long(work: Work, program: Program | Recipe) -> None:
+def _warn_if_long(work: CompileUnit, program: Program | Recipe) -> None:
     parts = [program] if isinstance(program, Program) else {id(w.program): w.program for w in program.works}.values()
     seconds = sum(part.operations * (_MARKED if part.marks else _UNMARKED) for part in parts)
     if seconds > _LONG:
@@ -125,21 +125,21 @@ def _warn_if_long(work: Work, program: Program | Recipe) -> None:
         )
 
 
-def _pack(part: Part, work: Work) -> disk.Entry:
+def _pack(part: CodeForm, work: CompileUnit) -> disk.CachedKernel:
     header = {
         "name": f"{work.name} {work.detail}".strip(), "model": work.system,
         "functions": part.image.functions, "linked": part.image.linked,
         "outputs": part.outputs, "operations": part.operations, "singular": part.singular,
     }  # fmt: skip
-    return disk.Entry(header, part.image.code)
+    return disk.CachedKernel(header, part.image.code)
 
 
-def _unpack(entry: disk.Entry) -> Part | None:
+def _unpack(entry: disk.CachedKernel) -> CodeForm | None:
     try:
         h = entry.header
         image = Image(entry.image, {str(k): int(v) for k, v in h["functions"].items()}, bool(h["linked"]))
         outputs = tuple(tuple(int(n) for n in shape) for shape in h["outputs"])
-        return Part(image, outputs, int(h["operations"]), tuple(int(i) for i in h["singular"]))
+        return CodeForm(image, outputs, int(h["operations"]), tuple(int(i) for i in h["singular"]))
     except (KeyError, TypeError, ValueError):
         return None  # written by another version: build again
 
@@ -186,7 +186,7 @@ def trace_request(model: System, request: Request) -> Program:
 def _watch(model: System, request: Request) -> Callable[..., list[tuple[Any, float]]] | None:
     """Function of a row that returns weighted reciprocal pivots, which compiled code checks; None if not needed."""
     function, prescribed = request.function, request.function.prescribed(request.choices)
-    if not (function.solves and function.judged) or model.symbols:
+    if not (function.solves and function.check_finite) or model.symbols:
         return None
     weights = watch_weights(model, prescribed, request.dtype) * LARGE_SOLUTION
     q_index = request.arrays.index("q")
@@ -256,7 +256,7 @@ class _Provider:
     def __init__(self, system: weakref.ref[System], request: Request, program: Program | None) -> None:
         self.system, self.request, self.program = system, request, program
 
-    def __call__(self, form: str) -> Part:
+    def __call__(self, form: str) -> CodeForm:
         system, request = self.system(), self.request
         assert system is not None
         function = request.function
@@ -278,7 +278,7 @@ class _Provider:
 
         limit = LARGE_SOLUTION**2 if function.solves else _LARGE_SQUARES[request.dtype]
         trace = (lambda: program) if program is not None else (lambda: trace_request(system, request))
-        work = Work(function.name, system.name, key, form, request.dtype, trace, limit, singular)
+        work = CompileUnit(function.name, system.name, key, form, request.dtype, trace, limit, singular)
         return build(work, request.target)
 
 
@@ -322,7 +322,7 @@ def _choices_key(model: System, request: Request) -> str:
 
 
 def make_rollout(
-    recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: Target = cpu
+    recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
     count = _HEAD + len(recipe.given) + len(recipe.outputs)
@@ -331,18 +331,20 @@ def make_rollout(
             f"{name}: {count} arrays go in and out of a step of {system!r}, expected at most {MOST_ARRAYS}. Make fewer "
             f"parameters variable."
         )
-    part = build(Work(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
+    part = build(CompileUnit(name, system, ("recipe", key), "rollout", dtype, lambda: recipe, detail=method), target)
     fixed = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
     series = [("r", *recipe.memory[n]) for n in recipe.series]
     outputs = [(*(("r",) if each else ()), *recipe.memory[n]) for n, each in recipe.outputs.items()]
     return target.rollout(part.image, name, dtype, [*fixed, *series], outputs, recipe.operations)
 
 
-def make_step(recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: Target = cpu) -> Code:
+def make_step(
+    recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
+) -> CallableCode:
     """Return the code of a recipe for a single step, of one row ("step") or of rows ("steps"), for a plan.
 
     Rows are suspect if the recipe's guard is not 1.
     """
-    part = build(Work("step", system, ("recipe", key), form, dtype, lambda: recipe, detail=method), target)
+    part = build(CompileUnit("step", system, ("recipe", key), form, dtype, lambda: recipe, detail=method), target)
     inputs = [recipe.memory[n] for n in (*recipe.state, *recipe.constants)]
     return target.step(part.image, form, dtype, inputs, [recipe.memory[n] for n in recipe.results], recipe.operations)

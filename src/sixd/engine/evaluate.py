@@ -16,13 +16,13 @@ from sixd.algorithms.operational.stack import as_key
 from sixd.engine import artifact
 from sixd.engine.functions import READABLE, Function, Request, Shape
 from sixd.engine.gpu_calls import GpuCalls, gpu_calls
-from sixd.engine.suspect_results import inspect, require_mass, require_regular
+from sixd.engine.result_checks import inspect, require_mass, require_regular
 from sixd.errors import ScalarTypeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.memo import KNOWN, known_of
 from sixd.model.system import System, require_system
-from sixd.runtime import batch, foreign
-from sixd.runtime.calls import Entry, Table
+from sixd.runtime import array_libraries, batch
+from sixd.runtime.calls import CallTable, FastCall
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number
 
@@ -37,8 +37,8 @@ def call(
     f_ext: Any,
     out: Any,
     choices: tuple[Any, ...],
-    entries: Table | None = None,
-    tried: Entry | None = None,
+    entries: CallTable | None = None,
+    tried: FastCall | None = None,
 ) -> Any:
     """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as given, in its own order.
 
@@ -47,7 +47,7 @@ def call(
     """
     if declared.adapt is None:
         known = KNOWN.get(id(system), _EMPTY)
-        on_gpu = foreign.kind_of(arrays[0]) == foreign.GPU
+        on_gpu = array_libraries.kind_of(arrays[0]) == array_libraries.GPU
         try:
             made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
         except TypeError:  # a choice that cannot be a key, such as a mapping of frames
@@ -62,18 +62,18 @@ def call(
                 return result
     require_system(declared.name, system)
     names = (*declared.arrays, "point" if declared.adapt else "t")[: len(arrays)]
-    kind = foreign.common_kind(declared.name, (*names, "f_ext"), (*arrays, f_ext), out)
-    if kind == foreign.TENSOR:
+    kind = array_libraries.common_kind(declared.name, (*names, "f_ext"), (*arrays, f_ext), out)
+    if kind == array_libraries.TENSOR:
 
         def on_numpy(values: list[Any], out: Any) -> Any:
             return call(declared, system, tuple(values[:-1]), values[-1], out, choices, entries, tried)
 
-        return foreign.with_numpy(declared.name, (*names, "f_ext"), on_numpy, (*arrays, f_ext), out)
+        return array_libraries.with_numpy(declared.name, (*names, "f_ext"), on_numpy, (*arrays, f_ext), out)
     function = declared.for_system(system)
     checked = function.check_choices(system, choices)
     if function.adapt is not None:
         function, arrays = function.adapt(function, system, checked, arrays)
-    if kind == foreign.GPU:
+    if kind == array_libraries.GPU:
         calls = gpu_calls(system, function, checked)
         if declared.adapt is None:
             known_of(system).setdefault(("gpu", declared, choices), calls)
@@ -90,7 +90,7 @@ def _use_code(
     system: System,
     choices: tuple[Any, ...],
     checked: tuple[Any, ...],
-    entries: Table | None,
+    entries: CallTable | None,
 ) -> None:
     """Have the next calls go at once to the code that was provided by now, by an entry in the memo."""
     known = known_of(system)
@@ -106,7 +106,7 @@ def _use_code(
     if entry is None:
         whole = next(routine for routine in routines if routine.provided)
         batches: list[Routine] = []
-        made = Entry(whole.inputs, whole.outputs, partial(_batch, function, batches), batches, function.result)
+        made = FastCall(whole.inputs, whole.outputs, partial(_batch, function, batches), batches, function.result)
         entry = known.setdefault((declared, choices), made)
     provided = (len(known), *(routine.provided for routine in routines))
     entry.routines[:] = routines
@@ -154,15 +154,15 @@ def evaluate(
     given = dict(zip(function.arrays, arrays, strict=True))
     if f_ext is not None:
         given["f_ext"] = f_ext
-    side = foreign.common_kind(where, tuple(given), tuple(given.values()), out)
-    if side == foreign.TENSOR:
+    side = array_libraries.common_kind(where, tuple(given), tuple(given.values()), out)
+    if side == array_libraries.TENSOR:
 
         def on_numpy(values: list[Any], out: Any) -> Any:
             own, force = (values, None) if f_ext is None else (values[:-1], values[-1])
             return evaluate(function, model, choices, tuple(own), force, out, dtype, find, is_user)
 
-        return foreign.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
-    if side == foreign.GPU:
+        return array_libraries.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
+    if side == array_libraries.GPU:
         calls = gpu_calls(model, function, choices) if find is None else GpuCalls(function, choices, dtype)
         return calls(model, arrays, f_ext, out, find)
     arguments = [
@@ -189,7 +189,7 @@ def evaluate(
     if out is not None:
         inputs = _apart(inputs, out)
     results, suspect = _run(where, model, made, inputs, prepared.batch, out)
-    if suspect and function.judged:
+    if suspect and function.check_finite:
         inspect(function, model, choices, made, inputs, prepared.batch, results)
     if out is not None:
         return out

@@ -17,7 +17,7 @@ from sixd.algorithms.constrained.least_norm import COARSE
 from sixd.algorithms.constrained.rows import is_timed, row_counts
 from sixd.algorithms.derivatives.implicit import is_wanted
 from sixd.algorithms.operational.stack import read_stack
-from sixd.engine.targets import Target, cpu
+from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.memo import remember
 from sixd.model.model import require_model
@@ -42,7 +42,7 @@ class Function:
     its fixed arguments with their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it
     divides by the mass matrix. ``needs_mass``: it is not defined for a massless model. ``named``: its name and choices
     determine what it computes, which does not hold for a user's function. ``own``: it runs a user's code, which may
-    compute something else at another time. ``judged``: results that are not finite are
+    compute something else at another time. ``check_finite``: results that are not finite are
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
@@ -63,7 +63,7 @@ class Function:
     needs_mass: bool = False
     named: bool = True
     own: bool = False
-    judged: bool = True
+    check_finite: bool = True
     generic: bool = False
     timed: bool = False
     stacks: bool = False
@@ -140,7 +140,7 @@ class Request(NamedTuple):
     choices: tuple[Any, ...]
     dtype: str
     force: bool
-    target: Target = cpu
+    target: CodeTarget = cpu
 
     @property
     def arrays(self) -> tuple[str, ...]:
@@ -175,7 +175,9 @@ def as_function(function: Function, choices: tuple[Any, ...]) -> Function:
     def algorithm(model: System, *row: Array, f_ext: Any = None) -> Any:
         return function.row(model, choices, row, f_ext, dtype_of_trace(row))
 
-    return replace(function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, judged=False)
+    return replace(
+        function, algorithm=algorithm, choices={}, named=False, generic=False, solves=False, check_finite=False
+    )
 
 
 def dtype_of_trace(arrays: Iterable[Any]) -> str:

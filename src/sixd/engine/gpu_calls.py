@@ -13,15 +13,15 @@ from typing import Any
 from sixd.engine import artifact
 from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.functions import Function, Request, as_function, in_order
-from sixd.engine.suspect_results import require_mass, require_regular
+from sixd.engine.result_checks import require_mass, require_regular
 from sixd.engine.targets import cuda
 from sixd.errors import DeviceError, ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System
+from sixd.runtime.array_libraries import GPU, common_kind, kind_of
 from sixd.runtime.cuda.arrays import look, read_array
 from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.routine import MISSED
-from sixd.runtime.foreign import GPU, common_kind, kind_of
 from sixd.trace.program import Program
 
 

@@ -11,12 +11,12 @@ from sixd.engine.functions import Function, Request, as_function, in_order
 from sixd.engine.gpu_calls import DeviceKernel, GpuCalls, program_for
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
-from sixd.engine.targets import Target, c, cpu
+from sixd.engine.targets import CodeTarget, c, cpu
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
+from sixd.runtime.array_libraries import GPU, kind_of
 from sixd.runtime.cpython import Called, layout_is_known
-from sixd.runtime.foreign import GPU, kind_of
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
@@ -38,7 +38,7 @@ class Kernel(Called):
     (names of its arrays, in order) and ``program`` (the traced operations).
     """
 
-    _plan: calls.Plan
+    _plan: calls.CallPlan
     _provided = 0  # parts of the code
 
     def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
@@ -50,7 +50,7 @@ class Kernel(Called):
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
         # by target, whether it takes f_ext, and dtype
-        self._routines: dict[tuple[Target, bool, str], Any] = {}
+        self._routines: dict[tuple[CodeTarget, bool, str], Any] = {}
         self._plain: dict[str, Routine] = {}  # of these the ones for this processor without f_ext, by dtype
         self._on_gpu = GpuCalls(function, request.choices, self.dtype)
 
@@ -96,7 +96,7 @@ class Kernel(Called):
             return
         if "_plan" not in self.__dict__:  # of two threads the first wins
             first = next(routine for routine in routines if routine.provided)
-            plan = calls.Plan(first.inputs, first.outputs, self.__call__, self, self.inputs, self._function.result)
+            plan = calls.CallPlan(first.inputs, first.outputs, self.__call__, self, self.inputs, self._function.result)
             self.__dict__.setdefault("_plan", plan)
         for code in codes:
             self._plan.set(code)
@@ -172,7 +172,7 @@ def row_kernel(
     name: str, algorithm: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], system: System, dtype: str
 ) -> Kernel:
     """Return the kernel of ``algorithm(system, *arrays)``, arrays of these shapes; infinite results are not errors."""
-    function = Function(name, algorithm, tuple(shapes), shapes, named=False, judged=False)
+    function = Function(name, algorithm, tuple(shapes), shapes, named=False, check_finite=False)
     return Kernel(Request(function, (), dtype, False), system)
 
 

@@ -208,7 +208,7 @@ def request_of(derived: Derived) -> Request:
         needs_mass=own.needs_mass,
         named=False,
         own=own.own,
-        judged=False,
+        check_finite=False,
         result=result,
     )
     return primal.request._replace(function=made, choices=(), force=False)

@@ -22,7 +22,7 @@ from sixd.engine.evaluate import call, is_text
 from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape, takes_time
 from sixd.model.memo import LOCK, add_index
 from sixd.model.system import register, require_system
-from sixd.runtime.calls import Table
+from sixd.runtime.calls import CallTable
 from sixd.runtime.cpython import Called
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,8 +37,8 @@ def public(
     ----------
     algorithm : ``algorithm(system, *arrays, **choices)`` on one row of any scalar.
     shapes : core shapes of the arrays that are not in ``SHAPES``, such as {"b": ("nv",), "point": (3,)}.
-    facts : ``solves``, ``needs_mass``, ``judged``, ``generic``, ``stacks``, ``explain``, ``adapt``, ``result``: see
-        :class:`Function`.
+    facts : ``solves``, ``needs_mass``, ``check_finite``, ``generic``, ``stacks``, ``explain``, ``adapt``,
+        ``result``: see :class:`Function`.
     """
 
     def declare(function: F) -> F:
@@ -84,7 +84,7 @@ class PublicFunction(Called):
     compiled code takes 0.01.
     """
 
-    def __init__(self, function: Callable[..., Any], entries: Table) -> None:
+    def __init__(self, function: Callable[..., Any], entries: CallTable) -> None:
         wraps(function)(self)
         self.__signature__ = inspect.signature(function)
         self.__defaults__, self.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -147,6 +147,6 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     assert positional == [system, *declared.arrays, *["frame"] * framed], "the order that compiled code expects"
     texts = {name: usual for name, usual in declared.choices.items() if name != "frame" and is_text(name, usual)}
     at = len(declared.arrays) + 1 if framed else 0
-    space["entries"] = Table(positional, at, texts, "out" in names, front, LOCK)
+    space["entries"] = CallTable(positional, at, texts, "out" in names, front, LOCK)
     add_index(space["entries"])
     return PublicFunction(front, space["entries"])

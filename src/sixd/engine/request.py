@@ -129,7 +129,7 @@ def _own(
         return function(**given, **({"model": model} if takes_model else {}))
 
     sizes = {a: _core(where, a, shapes[a]) if a in shapes else SHAPES[a] for a in arrays}
-    own = Function(name, algorithm, tuple(arrays), sizes, named=False, own=True, judged=False)
+    own = Function(name, algorithm, tuple(arrays), sizes, named=False, own=True, check_finite=False)
     return _Part(own, (), tuple(names), takes_model)
 
 
@@ -188,7 +188,7 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
         return None
 
     functions = [part.function for part in parts]
-    free = not parameters and all(f.judged and "given" not in f.choices for f in functions)
+    free = not parameters and all(f.check_finite and "given" not in f.choices for f in functions)
     return Function(
         "+".join(f.name for f in functions),
         algorithm,
@@ -199,6 +199,6 @@ def _join(where: str, parts: list[_Part], model: System, parameters: tuple[str, 
         needs_mass=any(f.needs_mass for f in functions),
         named=False,
         own=any(f.own for f in functions),
-        judged=free,
+        check_finite=free,
         explain=explain,
     )

@@ -28,7 +28,7 @@ def _no_caller(*_: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Target:
+class CodeTarget:
     """A kind of machine or language.
 
     ``emit`` generates code. For a machine it is ``emit(program, form, dtype, limit)``, which returns an image to keep
@@ -145,18 +145,18 @@ def _emit_js(program: Program | Recipe, programs: Mapping[str, Program] | None =
     return emit_js(program)
 
 
-cpu = Target("cpu", _emit_machine_code, _processor, Routine, Rollout, load_step)
-c = Target("c", _emit_c)
-js = Target("js", _emit_js)
+cpu = CodeTarget("cpu", _emit_machine_code, _processor, Routine, Rollout, load_step)
+c = CodeTarget("c", _emit_c)
+js = CodeTarget("js", _emit_js)
 
 
 @cache
-def cuda(arch: str) -> Target:
+def cuda(arch: str) -> CodeTarget:
     """The target of GPUs; ``arch`` is what ``check_architecture`` returns."""
-    return Target("cuda", partial(_emit_ptx, arch), lambda: arch, DeviceRoutine, DeviceRollout)
+    return CodeTarget("cuda", partial(_emit_ptx, arch), lambda: arch, DeviceRoutine, DeviceRollout)
 
 
-def choose_target(where: str, name: str, arch: str | None) -> Target:
+def choose_target(where: str, name: str, arch: str | None) -> CodeTarget:
     """The target of that name of ``sixd.compile``; ``arch`` is a GPU's architecture, that of this computer if None."""
     require_known(f"{where}: target", "choice", name, ("cpu", "cuda"))
     if name == "cuda":

@@ -17,9 +17,9 @@ from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.engine.differentiation import vjp
 from sixd.engine.kernel import Kernel
 from sixd.errors import ModelError, ScalarTypeError
-from sixd.identification.fourier import Basis, FourierSeries, rest_basis
+from sixd.identification.fourier import FourierSeries, TrajectoryBasis, rest_basis
 from sixd.identification.least_squares import checked_noise, whitener
-from sixd.identification.limits import Limits, make_limits
+from sixd.identification.limits import MotionLimits, make_limits
 from sixd.identification.structure.base import BaseParameters, base_parameters
 from sixd.identification.structure.columns import make_columns, require_rates
 from sixd.model.manifold import read_generator
@@ -170,7 +170,9 @@ def _require_positive(name: str, x: Any) -> None:
 class _Search:
     """The optimization: variables x are the centre (nv,), then amplitudes (m, nv) of the functions of a basis."""
 
-    def __init__(self, base: BaseParameters, limits: Limits, whiten: Array, period: float, harmonics: int) -> None:
+    def __init__(
+        self, base: BaseParameters, limits: MotionLimits, whiten: Array, period: float, harmonics: int
+    ) -> None:
         self.base, self.limits, self.whiten = base, limits, whiten
         self.period, self.harmonics = period, harmonics
         count = _PER_WAVE * harmonics
@@ -186,7 +188,7 @@ class _Search:
         nv = self.base.model.nv
         return x[:nv], x[nv:].reshape(-1, nv)
 
-    def motion(self, x: Array, basis: Basis) -> tuple[Array, Array, Array]:
+    def motion(self, x: Array, basis: TrajectoryBasis) -> tuple[Array, Array, Array]:
         """q, qd, qdd (n, nv)."""
         centre, amplitudes = self.split(x)
         return centre + basis.value @ amplitudes, basis.rate @ amplitudes, basis.curve @ amplitudes

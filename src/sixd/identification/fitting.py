@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, require_known
 from sixd.identification.least_squares import Factor, Samples, checked_noise, checked_samples, least_squares
-from sixd.identification.realisable import METHODS, Problem, model_scale, realisable
+from sixd.identification.realisable import METHODS, ConicProblem, model_scale, realisable
 from sixd.identification.recordings import measured
 from sixd.identification.structure.base import BaseParameters, base_parameters
 from sixd.identification.structure.columns import Columns, make_columns
@@ -201,7 +201,7 @@ def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Ar
         k for kind in columns.kinds if kind != "offset" for k in range(*columns.slice(kind).indices(columns.count))
     ]
     H = factor.R @ base.matrix * scale
-    problem = Problem(H, factor.z, prior / scale, columns.model.nb, np.array(kinds, dtype=int))
+    problem = ConicProblem(H, factor.z, prior / scale, columns.model.nb, np.array(kinds, dtype=int))
     return realisable("fit", problem, str(method)) * scale
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.spatial.scalar import Array, require_scalars
 
 
-class Basis(NamedTuple):
+class TrajectoryBasis(NamedTuple):
     """Functions of time that are at rest at 0, and their derivatives, (n, m) each; ``to_series`` (2 harmonics, m)."""
 
     value: Array
@@ -24,7 +24,7 @@ class Basis(NamedTuple):
     to_series: Array
 
 
-def rest_basis(t: Array, period: float, harmonics: int) -> Basis:
+def rest_basis(t: Array, period: float, harmonics: int) -> TrajectoryBasis:
     """The m = 2 (harmonics - 1) combinations of sines and cosines that begin at rest, at times t (n,)."""
     numbers = np.arange(1, harmonics + 1)
     to_series = np.zeros((2 * harmonics, 2 * harmonics - 2))
@@ -34,7 +34,7 @@ def rest_basis(t: Array, period: float, harmonics: int) -> Basis:
             start * harmonics : (start + 1) * harmonics, start * (harmonics - 1) : (start + 1) * (harmonics - 1)
         ] = null
     value, rate, curve = (waves @ to_series for waves in series_waves(t, period, harmonics))
-    return Basis(value, rate, curve, to_series)
+    return TrajectoryBasis(value, rate, curve, to_series)
 
 
 def series_waves(t: Array, period: float, harmonics: int) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ from sixd.spatial.scalar import Array, require_scalars
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class MotionLimits:
     """lower ≤ q ≤ upper, |qd| ≤ velocity, |qdd| ≤ acceleration, |tau| ≤ effort, (nv,) each, some of them infinite."""
 
     model: Model
@@ -68,7 +68,7 @@ def _hinge(x: Array, limit: Array) -> tuple[float, Array]:
     return float((over**2).sum()) * len(x) / 2, over * np.sign(x) / limit
 
 
-def make_limits(model: Model, margin: float, given: dict[str, Any]) -> Limits:
+def make_limits(model: Model, margin: float, given: dict[str, Any]) -> MotionLimits:
     """The limits of a model, or those given in place of them, less a margin in parts of each.
 
     A coordinate without limits has ±π rad or ±1 m around zero, as in ``model.random_configuration``.
@@ -97,4 +97,4 @@ def make_limits(model: Model, margin: float, given: dict[str, Any]) -> Limits:
         raise ModelError(f"excitation: joint {stuck[0]!r} has no range to move in, expected lower < upper. Lock it.")
     middle, reach = (low + high) / 2, (1 - margin) * (high - low) / 2
     kept = {name: (1 - margin) * values[name] for name in ("velocity", "acceleration", "effort")}
-    return Limits(model, middle - reach, middle + reach, **kept)
+    return MotionLimits(model, middle - reach, middle + reach, **kept)

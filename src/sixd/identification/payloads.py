@@ -12,7 +12,7 @@ from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.errors import ModelError, SingularError
 from sixd.identification.fitting import checked_method, student_interval
 from sixd.identification.least_squares import Samples, checked_noise, checked_samples, factorize, least_squares
-from sixd.identification.realisable import WIDTH, Problem, body_scale, realisable
+from sixd.identification.realisable import WIDTH, ConicProblem, body_scale, realisable
 from sixd.identification.recordings import measured
 from sixd.identification.structure.columns import INERTIAL, make_columns
 from sixd.identification.structure.observable import transport
@@ -166,7 +166,7 @@ def payload(
     body = x
     if method:
         data = factorize(regressor, samples._replace(tau=samples.tau - known), found)
-        problem = Problem(data.R, data.z, np.zeros(len(x)), 1, np.zeros(0, dtype=int))
+        problem = ConicProblem(data.R, data.z, np.zeros(len(x)), 1, np.zeros(0, dtype=int))
         body = realisable("payload", problem, str(method))
     inertia = Inertia.from_parameters((body * scale)[:10])
     return Payload(

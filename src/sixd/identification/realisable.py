@@ -39,7 +39,7 @@ def _pseudo_basis() -> Array:
 BASIS = _pseudo_basis()
 
 
-class Problem(NamedTuple):
+class ConicProblem(NamedTuple):
     """Scaled variables x = θ / scale of ``bodies`` bodies (10 each), then of freedoms: which of them must be positive.
 
     H, z : the data, ‖H x - z‖². prior : x₀.
@@ -85,7 +85,7 @@ def model_scale(columns: Columns) -> Array:
     return np.concatenate(parts)
 
 
-def realisable(where: str, problem: Problem, method: str) -> Array:
+def realisable(where: str, problem: ConicProblem, method: str) -> Array:
     """x of the realisable parameters nearest to the data."""
     # in units of the noise a solver's tolerance means little; data almost without noise need larger units
     unit = max(float(np.linalg.norm(problem.H, axis=0).max()) / _LARGEST, 1.0)
@@ -106,7 +106,7 @@ def realisable(where: str, problem: Problem, method: str) -> Array:
     return _inside(problem, x)
 
 
-def _inside(problem: Problem, x: Array) -> Array:
+def _inside(problem: ConicProblem, x: Array) -> Array:
     """The point moved, by as little as it takes, to where it is realisable: a solver stops near the boundary."""
     x = x.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 0)
@@ -124,7 +124,7 @@ def _inside(problem: Problem, x: Array) -> Array:
 # semidefinite program ---------------------------------------------------------------------------
 
 
-def _by_clarabel(where: str, problem: Problem) -> Array:
+def _by_clarabel(where: str, problem: ConicProblem) -> Array:
     """Clarabel on: minimize ½ ‖y‖² + ½ ‖(x - x₀)/width‖², y = H x - z, P(x) ≥ margin, x[positive] ≥ 0."""
     try:
         import clarabel
@@ -175,7 +175,7 @@ def _by_clarabel(where: str, problem: Problem) -> Array:
 # Newton's method --------------------------------------------------------------------------------
 
 
-def _by_newton(problem: Problem) -> Array:
+def _by_newton(problem: ConicProblem) -> Array:
     """Newton's method with backtracking, from the prior; the objective is self-concordant."""
     n, nb, weight = len(problem.prior), problem.bodies, WEIGHT / problem.unit**2
     start = problem.prior.copy()

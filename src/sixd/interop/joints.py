@@ -21,7 +21,7 @@ from sixd.spatial.scalar import Array, atan2, cos, sin, sqrt
 State = Mapping[str, Array]  # "q", and any of "qd", "qdd", "tau"
 
 
-class Rule(NamedTuple):
+class JointConversion(NamedTuple):
     """The conversion of one joint's coordinates; A (…, nv, nv) and ``rate`` (…, nv) = dA/dt qd take sixd's."""
 
     nq: int  # in the other program
@@ -57,11 +57,11 @@ def _stack(*entries: Any, axis: int = -1) -> Array:
     return np.stack(np.broadcast_arrays(*entries), axis=axis)
 
 
-SAME = Rule(1, lambda q: q, lambda q: q, lambda q: np.eye(1, dtype=int))
-SAME_BALL = Rule(4, lambda q: q, lambda q: q, lambda q: np.eye(3, dtype=int))
+SAME = JointConversion(1, lambda q: q, lambda q: q, lambda q: np.eye(1, dtype=int))
+SAME_BALL = JointConversion(4, lambda q: q, lambda q: q, lambda q: np.eye(3, dtype=int))
 
 
-def _reordered(order: list[int], A: Array) -> Rule:
+def _reordered(order: list[int], A: Array) -> JointConversion:
     """Return the rule where the other's entry k is sixd's entry ``order[k]``; the quaternion gets unit length."""
     back = np.argsort(order)
 
@@ -72,16 +72,16 @@ def _reordered(order: list[int], A: Array) -> Rule:
         length = sqrt((quaternion * quaternion).sum(axis=-1, keepdims=True))
         return np.concatenate([quaternion / length, q[..., 4:]], axis=-1)[..., order]
 
-    return Rule(len(order), to_q, lambda q: q[..., back], lambda q: A)
+    return JointConversion(len(order), to_q, lambda q: q[..., back], lambda q: A)
 
 
-def permuted(order: list[int]) -> Rule:
+def permuted(order: list[int]) -> JointConversion:
     """Return the rule where the other's entry k is sixd's entry ``order[k]``, of q and of qd alike."""
     back, A = np.argsort(order), np.eye(len(order), dtype=int)[order]
-    return Rule(len(order), lambda q: q[..., order], lambda q: q[..., back], lambda q: A)
+    return JointConversion(len(order), lambda q: q[..., order], lambda q: q[..., back], lambda q: A)
 
 
-def _planar_rule() -> Rule:
+def _planar_rule() -> JointConversion:
     """Return the rule from (θ, x, y) and its rate to (x, y, cos θ, sin θ) and (vx, vy, ω) along the body's axes."""
 
     def to_q(q: Array) -> Array:
@@ -100,19 +100,19 @@ def _planar_rule() -> Rule:
         vx, vy, w = np.moveaxis(_times(A(q), qd), -1, 0)
         return _stack(w * vy, -w * vx, 0)
 
-    return Rule(4, to_q, from_q, A, rate)
+    return JointConversion(4, to_q, from_q, A, rate)
 
 
 SPHERICAL_XYZW = _reordered([1, 2, 3, 0], np.eye(3, dtype=int))
 FREE_FLYER = _reordered([4, 5, 6, 1, 2, 3, 0], np.roll(np.eye(6, dtype=int), 3, axis=0))
 # an angle that the other program stores as cosine and sine
-CONTINUOUS = Rule(
+CONTINUOUS = JointConversion(
     2, lambda q: np.concatenate([cos(q), sin(q)], axis=-1), lambda q: atan2(q[..., 1:], q[..., :1]), SAME.A
 )
 PLANAR = _planar_rule()
 
 
-def mujoco_free(T_WP: Array) -> Rule:
+def mujoco_free(T_WP: Array) -> JointConversion:
     """Return the rule from [quaternion, p] in the joint's frame P to [p, quaternion] in the world W.
 
     Velocities are [ω; v] in sixd and [R_WB v; ω] in MuJoCo.
@@ -141,4 +141,4 @@ def mujoco_free(T_WP: Array) -> Rule:
         w_cross_v = np.cross(qd[..., :3], qd[..., 3:])
         return _times(A(q), np.concatenate([0 * w_cross_v, w_cross_v], axis=-1))
 
-    return Rule(7, to_q, from_q, A, rate)
+    return JointConversion(7, to_q, from_q, A, rate)

@@ -18,17 +18,17 @@ from sixd.interop.joints import (
     SAME,
     SAME_BALL,
     SPHERICAL_XYZW,
-    Rule,
+    JointConversion,
     mujoco_free,
     permuted,
 )
 from sixd.io.mjcf.compiled import BALL, FREE, HINGE, SLIDE, complete_names
-from sixd.io.mjcf.parts import SLIDES_AND_BALL, Part, parts_of
+from sixd.io.mjcf.parts import SLIDES_AND_BALL, JointPart, parts_of
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 
 # the beginning of the name of Pinocchio's class for the same joint, and its rule
-_PINOCCHIO: dict[type, tuple[str, Rule]] = {
+_PINOCCHIO: dict[type, tuple[str, JointConversion]] = {
     Revolute: ("JointModelR", SAME),
     Prismatic: ("JointModelP", SAME),
     Spherical: ("JointModelSpherical", SPHERICAL_XYZW),
@@ -38,21 +38,21 @@ _PINOCCHIO: dict[type, tuple[str, Rule]] = {
 _MUJOCO_NAMES = {FREE: "free", BALL: "ball", SLIDE: "slide", HINGE: "hinge"}
 
 
-class Entry(NamedTuple):
+class JointEntry(NamedTuple):
     """A joint, its rule, and the slices of its coordinates in both programs."""
 
     name: str
-    rule: Rule
+    rule: JointConversion
     q: slice
     v: slice
     other_q: slice
     other_v: slice
 
 
-class Layout(NamedTuple):
+class StateLayout(NamedTuple):
     """The joints of the other program's state, and its sizes."""
 
-    entries: list[Entry]
+    entries: list[JointEntry]
     nq: int
     nv: int
 
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 # Pinocchio --------------------------------------------------------------------------------------
 
 
-def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
+def pinocchio_layout(where: str, model: Model, other: Any) -> StateLayout:
     """Return the layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
     require_model(where, model)
     if other is None:
@@ -72,7 +72,7 @@ def pinocchio_layout(where: str, model: Model, other: Any) -> Layout:
     _match_names(where, model, "the Pinocchio model", theirs)
     joints = [(i, theirs[name]) for i, name in enumerate(model.joint_names, start=1)]
     entries = [_entry(model, i, _pinocchio_rule(where, model, i, j), j.idx_q, j.idx_v) for i, j in joints]
-    return Layout(entries, other.nq, other.nv)
+    return StateLayout(entries, other.nq, other.nv)
 
 
 def pinocchio_order(model: Model) -> list[int]:
@@ -95,7 +95,7 @@ def pinocchio_order(model: Model) -> list[int]:
     return order
 
 
-def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
+def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> JointConversion:
     joint = model.joints[i]
     if type(joint) not in _PINOCCHIO:
         raise _lacking(where, model, i, "Pinocchio")
@@ -117,7 +117,7 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> Rule:
 # MuJoCo -----------------------------------------------------------------------------------------
 
 
-def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
+def mujoco_layout(where: str, model: Model, other: Any) -> StateLayout:
     """Return the layout of a ``mujoco.MjModel``, or of one with the model's own order."""
     require_model(where, model)
     if other is None:
@@ -142,10 +142,10 @@ def mujoco_layout(where: str, model: Model, other: Any) -> Layout:
             if kind != part.kind:
                 raise _different(where, model, i, f"a {kind} joint of MuJoCo's")
         entries.append(_entry(model, i, rules[i], int(other.jnt_qposadr[first]), int(other.jnt_dofadr[first])))
-    return Layout(entries, other.nq, other.nv)
+    return StateLayout(entries, other.nq, other.nv)
 
 
-def _mujoco_parts(model: Model, i: int, theirs: Mapping[str, int]) -> tuple[Part, ...]:
+def _mujoco_parts(model: Model, i: int, theirs: Mapping[str, int]) -> tuple[JointPart, ...]:
     """Return the parts of joint i in MuJoCo's model, as ``to_mjcf`` names them; a free joint may be one or four."""
     name = model.joint_names[i - 1]
     if isinstance(model.joints[i], Free) and name not in theirs and SLIDES_AND_BALL[0].name(name) in theirs:
@@ -153,7 +153,7 @@ def _mujoco_parts(model: Model, i: int, theirs: Mapping[str, int]) -> tuple[Part
     return parts_of(model.joints[i])
 
 
-def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[Part, ...]) -> Rule:
+def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[JointPart, ...]) -> JointConversion:
     joint = model.joints[i]
     if not parts or any(part.multiplier is not None for part in parts):
         raise _lacking(where, model, i, "MuJoCo")
@@ -172,18 +172,18 @@ def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[Part, ...]) -> R
 # both -------------------------------------------------------------------------------------------
 
 
-def _in_sequence(model: Model, rules: list[tuple[int, Rule]]) -> Layout:
+def _in_sequence(model: Model, rules: list[tuple[int, JointConversion]]) -> StateLayout:
     """Return the layout in which the joints follow each other in this order."""
     entries, iq, iv = [], 0, 0
     for i, rule in rules:
         entries.append(_entry(model, i, rule, iq, iv))
         iq, iv = iq + rule.nq, iv + model.joints[i].nv
-    return Layout(entries, iq, iv)
+    return StateLayout(entries, iq, iv)
 
 
-def _entry(model: Model, i: int, rule: Rule, iq: int, iv: int) -> Entry:
+def _entry(model: Model, i: int, rule: JointConversion, iq: int, iv: int) -> JointEntry:
     other = slice(iq, iq + rule.nq), slice(iv, iv + model.joints[i].nv)
-    return Entry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *other)
+    return JointEntry(model.joint_names[i - 1], rule, model.iq[i], model.iv[i], *other)
 
 
 def _match_names(where: str, model: Model, other: str, theirs: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.interop.layouts import Layout, mujoco_layout, pinocchio_layout
+from sixd.interop.layouts import StateLayout, mujoco_layout, pinocchio_layout
 from sixd.model import Model
 from sixd.runtime import batch
 
@@ -86,7 +86,7 @@ def from_mujoco(
     return _convert("from_mujoco", model, layout, False, q, qd, qdd, tau)
 
 
-def _convert(where: str, model: Model, layout: Layout, to_other: bool, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
+def _convert(where: str, model: Model, layout: StateLayout, to_other: bool, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
     """Return the arrays given in the other coordinates; whole batches are converted joint by joint."""
     own, other = {"q": model.nq, "v": model.nv}, {"q": layout.nq, "v": layout.nv}
     sizes, new_sizes = (own, other) if to_other else (other, own)

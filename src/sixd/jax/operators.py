@@ -21,7 +21,7 @@ from sixd.engine.targets import cuda
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.xla import TABLE, Hold, Plan, device_words
+from sixd.runtime.xla import TABLE, PlanReference, XlaPlan, device_words
 
 Shape = tuple[int, ...]
 
@@ -60,26 +60,26 @@ class Operator:
 
     # code -------------------------------------------------------------------------------------------
 
-    def cpu_plan(self, rows: int) -> tuple[int, Hold]:
+    def cpu_plan(self, rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code for that many rows."""
         form = "entry" if rows == 1 else "loop"
 
-        def make() -> Plan:
+        def make() -> XlaPlan:
             made = routine(self.system, self.request)
             require_regular(self.name, self.system, made.part(form).singular)
             code = made.code
             assert code is not None
             if form == "entry":
-                return Plan([0, code.entry, code.entry_context], made)
-            return Plan([1, code.loop, code.loop_context], made)
+                return XlaPlan([0, code.entry, code.entry_context], made)
+            return XlaPlan([1, code.loop, code.loop_context], made)
 
         key = number_of(self.key, form)
         return key, TABLE.find(key, make)
 
-    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, Hold]:
+    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
 
-        def make() -> Plan:
+        def make() -> XlaPlan:
             request = self.request._replace(target=cuda(own_architecture(self.name)))
             made = make_routine(self.system, request)
             part = made.part("rows")
@@ -91,7 +91,7 @@ class Operator:
                 words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
                 entries[number] = tuple(words[name] for name in DEVICE)
             threads, shared = block_of(part.image.functions["shared"])
-            return Plan(device_words(shared, threads, entries), made)
+            return XlaPlan(device_words(shared, threads, entries), made)
 
         key = number_of(self.key, f"cuda {devices}")
         return key, TABLE.find(key, make)

@@ -25,7 +25,7 @@ from sixd.codegen.xla import ROOTS
 from sixd.engine.artifact import handlers
 from sixd.jax.operators import Operator, Shape
 from sixd.runtime.cuda.driver import driver
-from sixd.runtime.xla import TABLE, Hold, load_handlers
+from sixd.runtime.xla import TABLE, PlanReference, load_handlers
 
 CPU, CUDA = "sixd_cpu", "sixd_cuda"  # names of the handlers
 _KEPT = 512  # operators that are called outside of jit, whose programs are kept
@@ -152,7 +152,7 @@ def _lower(platform: str, context: Any, *operands: Any, operator: Operator, by: 
         0 if shape == core else math.prod(core) for shape, core in zip(shapes, operator.inputs, strict=True)
     ] + [math.prod(core) for core in operator.outputs]  # fmt: skip
     _register(platform)
-    hold: Hold
+    hold: PlanReference
     if platform == "cuda":
         devices = [d.local_hardware_id for d in jax.local_devices(backend="cuda")]
         number, hold = operator.cuda_plan(devices, rows)

@@ -17,15 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from sixd.codegen.xla import DEVICE
-from sixd.engine.targets import Target, cpu, cuda
+from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import TraceError
 from sixd.jax.functions import call
 from sixd.jax.operators import Shape, number_of
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.xla import TABLE, Hold, Plan, device_words
-from sixd.simulation.gradients.adjoint_steps import TAU, Pair, steps_there_and_back
+from sixd.runtime.xla import TABLE, PlanReference, XlaPlan, device_words
+from sixd.simulation.gradients.adjoint_steps import TAU, Pair, forward_backward_steps
 from sixd.simulation.gradients.whole_step import Setting
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 
@@ -33,7 +33,7 @@ _ALONG = ("q", "qd")
 _WHERE = "sixd.jax.rollout"
 
 
-class Rolled:
+class JaxRollout:
     """The steps of a setting for one system, there and back."""
 
     def __init__(self, system: System, setting: Setting, dtype: str, key: bytes) -> None:
@@ -42,14 +42,14 @@ class Rolled:
         problem = setting.problem(system, dtype)
         self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
         self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
-        self._pairs: dict[Target, Pair] = {}
+        self._pairs: dict[CodeTarget, Pair] = {}
 
     def pair(self, platform: str) -> Pair:
         """The code for the processor ("cpu") or for GPUs."""
         target = cpu if platform == "cpu" else cuda(own_architecture(_WHERE))
         if target not in self._pairs:
             problem = self.setting.problem(self.system, self.dtype)
-            made = steps_there_and_back(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            made = forward_backward_steps(problem, self.setting.method, self.dtype, None, target, _ALONG)
             self._pairs[target] = made
         return self._pairs[target]
 
@@ -59,22 +59,22 @@ class Rolled:
         return self.pair("cpu" if jax.default_backend() == "cpu" else "cuda")
 
 
-def rolled_of(system: System, setting: Setting, dtype: str) -> Rolled:
+def rolled_of(system: System, setting: Setting, dtype: str) -> JaxRollout:
     """The steps of a setting, found again as long as something holds them."""
     found: list[Any] = remember(system, ("rollout of XLA", setting, dtype), lambda: [os.urandom(16), None])
     made = found[1]() if found[1] is not None else None  # weak: it holds the system
     if made is None:
-        made = Rolled(system, setting, dtype, found[0])
+        made = JaxRollout(system, setting, dtype, found[0])
         found[1] = weakref.ref(made)
     return made
 
 
-class Steps:
+class JaxSteps:
     """The way there or back with a number of steps, in the form of an operator; see :class:`Operator`."""
 
     head = 2
 
-    def __init__(self, rolled: Rolled, steps: int, *, back: bool) -> None:
+    def __init__(self, rolled: JaxRollout, steps: int, *, back: bool) -> None:
         self.rolled, self.steps, self.back = rolled, steps, back
         self.system, self.name, self.dtype = rolled.system, _WHERE, rolled.dtype
         self.key = rolled.key, steps, back
@@ -88,7 +88,7 @@ class Steps:
         return pair.backward if self.back else pair.forward
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Steps) and self.key == other.key
+        return isinstance(other, JaxSteps) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -102,29 +102,29 @@ class Steps:
 
     vjp = jvp
 
-    def cpu_plan(self, rows: int) -> tuple[int, Hold]:
+    def cpu_plan(self, rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code."""
 
-        def make() -> Plan:
+        def make() -> XlaPlan:
             code = self._code(self.rolled.pair("cpu"))
-            return Plan([1, *code.loop], code)
+            return XlaPlan([1, *code.loop], code)
 
         key = number_of(self.key[::2], "steps")
         return key, TABLE.find(key, make)
 
-    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, Hold]:
+    def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
         code = self._code(self.rolled.pair("cuda"))
         threads, shared = code.block(rows)
 
-        def make() -> Plan:
+        def make() -> XlaPlan:
             entries: list[tuple[int, ...] | None] = [None] * (max(devices) + 1)
             for number in devices:
                 gpu = device(self.name, number)
                 loaded = code.load(gpu)
                 words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
                 entries[number] = tuple(words[name] for name in DEVICE)
-            return Plan(device_words(shared, threads, entries), code)
+            return XlaPlan(device_words(shared, threads, entries), code)
 
         key = number_of(self.key[::2], f"steps cuda {devices} {threads}")
         return key, TABLE.find(key, make)
@@ -134,12 +134,12 @@ class Steps:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def roll(rolled: Rolled, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def roll(rolled: JaxRollout, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The states q (…, steps + 1, nq) and qd, of q, qd, controls (…, steps, nv) and the problem's constants."""
     return _there(rolled, dt, t, arrays)[0]
 
 
-def _there(rolled: Rolled, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
+def _there(rolled: JaxRollout, dt: float, t: float, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
     q, qd, taus, *constants = arrays
     pair, steps = rolled.facts, taus.shape[-2]
     state = {name: jnp.zeros(core, rolled.dtype) for name, core in pair.state.items()} | {"q": q, "qd": qd}
@@ -159,7 +159,7 @@ def _with_start(start: Any, records: Any, core: Shape) -> Any:
     return jnp.concatenate([jnp.expand_dims(first, at), records], at)
 
 
-def _back(rolled: Rolled, dt: float, t: float, kept: Any, weights: tuple[Any, ...]) -> tuple[Any, ...]:
+def _back(rolled: JaxRollout, dt: float, t: float, kept: Any, weights: tuple[Any, ...]) -> tuple[Any, ...]:
     arrays, records, unsolved = kept
     taus, *constants = arrays[2:]
     pair, by = rolled.facts, dict(zip(_ALONG, weights, strict=True))
@@ -184,14 +184,14 @@ def _fitted(slope: Any, shape: Shape, unsolved: Any) -> Any:
     return slope.sum((*range(extra), *ones), keepdims=True).reshape(shape) if extra or ones else slope
 
 
-def _fixed(rolled: Rolled, pair: Pair, constants: Sequence[Any], dt: float, t: float) -> list[Any]:
+def _fixed(rolled: JaxRollout, pair: Pair, constants: Sequence[Any], dt: float, t: float) -> list[Any]:
     known = {"h": jnp.asarray(dt, rolled.dtype), "start": jnp.asarray(t, rolled.dtype)}
     known |= {f"constant {name}": x for name, x in zip(rolled.constants, constants, strict=True)}
     return [known[name] for name in pair.constants]
 
 
-def _call(rolled: Rolled, steps: int, arrays: list[Any], *, back: bool) -> list[Any]:
-    made: Any = Steps(rolled, steps, back=back)
+def _call(rolled: JaxRollout, steps: int, arrays: list[Any], *, back: bool) -> list[Any]:
+    made: Any = JaxSteps(rolled, steps, back=back)
     head = [jnp.asarray(steps, rolled.dtype), jnp.ones(steps, rolled.dtype)]
     names = tuple(f"array {k}" for k in range(len(made.inputs)))
     return call(_WHERE, made, names, [*head, *arrays])

@@ -29,7 +29,7 @@ MASSLESS = Inertia(0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class PendingBody:
     """A body before merging: its inertia is in the frame of its own joint."""
 
     name: str
@@ -57,8 +57,8 @@ class ModelBuilder:
             raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a string. {hint}")
         self.name = name
         self.gravity = validate.vector("ModelBuilder: gravity", gravity, 3, spread=False)
-        world = Entry("world", 0, Fixed(), "", np.eye(4), MASSLESS)
-        self.entries: list[Entry] = [world]
+        world = PendingBody("world", 0, Fixed(), "", np.eye(4), MASSLESS)
+        self.entries: list[PendingBody] = [world]
         # of each frame: its entry, its pose in that entry's frame, and the frame it was added to
         self.frames: dict[str, Frame] = {"world": Frame(0, np.eye(4))}
         self.constraints: list[Constraint] = []
@@ -87,7 +87,7 @@ class ModelBuilder:
             name, joint_name = model.body_names[i - 1], model.joint_names[i - 1]
             inertia, values = Inertia.from_matrix(model.inertia[i]), joint_values(model, i)
             builder.entries.append(
-                Entry(name, model.parent[i], model.joints[i], joint_name, model.placement[i], inertia, values)
+                PendingBody(name, model.parent[i], model.joints[i], joint_name, model.placement[i], inertia, values)
             )
             builder.joint_numbers[joint_name] = i
         builder.frames = dict(model.frames)
@@ -156,7 +156,7 @@ class ModelBuilder:
             warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
-        self.entries.append(Entry(name, base.body, joint, joint_name, base.pose, body, values))
+        self.entries.append(PendingBody(name, base.body, joint, joint_name, base.pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
@@ -219,7 +219,7 @@ class ModelBuilder:
     def build(self) -> Model:
         """Return the frozen model; bodies on fixed joints are merged into their parents."""
         body_of, pose_in = [0], [np.eye(4)]  # of each entry: the body it belongs to and its pose there
-        moving: list[Entry] = [replace(self.entries[0], parent=-1)]
+        moving: list[PendingBody] = [replace(self.entries[0], parent=-1)]
         inertia = [self.entries[0].inertia]  # of the world first: the sum of all that is fixed to it
         for entry in self.entries[1:]:
             k, T = body_of[entry.parent], compose(pose_in[entry.parent], entry.placement)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.body_marks import Parents
 from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
@@ -27,7 +28,6 @@ from sixd.model.tree import Tree
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
-from sixd.visits import Parents
 
 
 @dataclass(frozen=True, eq=False, repr=False)

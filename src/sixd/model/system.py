@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sixd import visits
+from sixd import body_marks
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model import manifold
 from sixd.spatial.scalar import Array
@@ -66,7 +66,7 @@ class System:
     @property
     def bodies(self) -> range:
         """1 … nb, parents before children."""
-        return visits.bodies(self.nb)
+        return body_marks.bodies(self.nb)
 
     @property
     def dof_parent(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError
-from sixd.runtime.foreign import GPU, kind_of, on_gpu
+from sixd.runtime.array_libraries import GPU, kind_of, on_gpu
 from sixd.spatial.scalar import Array, require_scalars
 
 

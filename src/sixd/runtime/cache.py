@@ -41,7 +41,7 @@ _writes, _warnings = count(), count()  # of this process; next() is atomic among
 _failed: set[Path] = set()  # folders that could not be written, not tried again
 
 
-class Entry(NamedTuple):
+class CachedKernel(NamedTuple):
     """One kernel: its header (JSON: tuples are read back as lists) and its machine code."""
 
     header: dict[str, Any]
@@ -78,7 +78,7 @@ def folder() -> Path:
     return Path(os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache"), "sixd")
 
 
-def read(key: str) -> Entry | None:
+def read(key: str) -> CachedKernel | None:
     """The entry of that key, or None if there is no valid one."""
     path = os.path.join(where := folder(), digest(key) + ".sixd")
     try:
@@ -92,7 +92,7 @@ def read(key: str) -> Entry | None:
     return entry if found == key else None
 
 
-def write(key: str, entry: Entry) -> None:
+def write(key: str, entry: CachedKernel) -> None:
     """Store an entry for other processes; an older one of that key is replaced atomically."""
     if _off() or not fingerprint() or (where := folder()) in _failed:
         return
@@ -157,7 +157,7 @@ def _shared(info: os.stat_result) -> bool:
     return os.name == "posix" and (info.st_uid != os.geteuid() or bool(info.st_mode & 0o022))
 
 
-def _load(path: str) -> tuple[str, Entry]:
+def _load(path: str) -> tuple[str, CachedKernel]:
     """Key and entry of a file; raises one of _BAD_FILE if it is not valid."""
     with FORKS_WAIT:
         import json
@@ -170,7 +170,7 @@ def _load(path: str) -> tuple[str, Entry]:
         raise ValueError("damaged, or of another format")
     end = 16 + int.from_bytes(body[8:16], "little")
     key, header = json.loads(bytes(body[16:end]))
-    return key, Entry({**header}, bytes(body[end:]))
+    return key, CachedKernel({**header}, bytes(body[end:]))
 
 
 def _store(stem: str, data: bytes) -> None:

@@ -28,7 +28,7 @@ from sixd.codegen.llvm.machine import (
 )
 from sixd.locks import Lock
 from sixd.runtime.cpython import Called, interface, layout_is_known
-from sixd.runtime.machine_code import Image, Loaded
+from sixd.runtime.machine_code import Image, LoadedImage
 
 Shape = tuple[int, ...]
 _FOREVER = 2**62
@@ -36,7 +36,7 @@ _SLOTS = 512  # of a table
 
 _LOCK = Lock()
 _RESULTS: set[type] = set()  # classes of results, which compiled code uses as long as the process lives
-_shell: Loaded | None = None
+_shell: LoadedImage | None = None
 
 
 def shell_is_loaded() -> bool:
@@ -44,18 +44,18 @@ def shell_is_loaded() -> bool:
     return _shell is not None
 
 
-def shell(provide: Callable[[], Image] | None = None) -> Loaded:
+def shell(provide: Callable[[], Image] | None = None) -> LoadedImage:
     """The code of calls, provided once in a process and kept for ever; without ``provide`` it is there already."""
     global _shell
     if _shell is None:
         with _LOCK:
             if _shell is None:
                 assert provide is not None
-                _shell = Loaded(provide())
+                _shell = LoadedImage(provide())
     return _shell
 
 
-class Code(NamedTuple):
+class CallableCode(NamedTuple):
     """Compiled code for arrays of a dtype: addresses, 0 where there is none, and whatever keeps them valid.
 
     ``most``: number of rows from which on the fallback is to be called; ``long``: from which on other threads may run.
@@ -86,7 +86,7 @@ class _Names:
         }  # fmt: skip
 
 
-class Plan:
+class CallPlan:
     """The words of a plan for arrays of these core shapes and names; ``owner`` is the object that has the plan.
 
     ``result`` is the class of several outputs, a named tuple, or None for a plain one.
@@ -109,7 +109,7 @@ class Plan:
         lengths = [n for core in cores for n in core]
         self._words = (ctypes.c_int64 * (first + len(SPEC) * len(cores) + len(lengths)))()
         self._fallback, self._names = fallback, _Names(names or [""] * len(inputs), {}, out=True)
-        self._codes: dict[str, Code] = {}
+        self._codes: dict[str, CallableCode] = {}
         own = {"fallback": id(fallback), "owner": id(owner), "outputs": len(outputs), "named": 0}
         if result is not None:
             _RESULTS.add(result)
@@ -129,7 +129,7 @@ class Plan:
         """The address of the words."""
         return ctypes.addressof(self._words)
 
-    def set(self, code: Code) -> None:
+    def set(self, code: CallableCode) -> None:
         """Use this code for arrays of its dtype."""
         if self._codes.get(code.dtype) == code:
             return
@@ -142,7 +142,7 @@ class Plan:
             self._words[first + KIND.index(name)] = words[name]
 
 
-class Entry(Called):
+class FastCall(Called):
     """A function of arrays (and ``out=``) in compiled code, which calls ``fallback`` where it does not serve."""
 
     def __init__(
@@ -155,13 +155,13 @@ class Entry(Called):
     ) -> None:
         self._fallback, self.routines = fallback, routines
         self.provided: Any = None  # what the code depends on
-        self.plan = Plan(inputs, outputs, fallback, self, result=result)
+        self.plan = CallPlan(inputs, outputs, fallback, self, result=result)
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Call the fallback: compiled code is not attached."""
         return self._fallback(*arrays, **options)
 
-    def attach(self, provide: Callable[[], Image] | None, codes: Sequence[Code], provided: Any = None) -> None:
+    def attach(self, provide: Callable[[], Image] | None, codes: Sequence[CallableCode], provided: Any = None) -> None:
         """Use this code from now on; ``provide`` gives the shell."""
         if layout_is_known() and codes:
             for code in codes:
@@ -170,7 +170,7 @@ class Entry(Called):
         self.provided = provided
 
 
-class Table(dict[int, Any]):
+class CallTable(dict[int, Any]):
     """The entries of a public function by id of the system (then by its choice, such as a frame, if it has one), and
     the words by which compiled code finds their plans.
 
@@ -200,7 +200,7 @@ class Table(dict[int, Any]):
         words = {"fallback": id(fallback), "choice": choice, **self._names.words}
         self._words = (ctypes.c_int64 * len(FRONT))(*(words.get(name, 0) for name in FRONT))
 
-    def add(self, system: int, choices: Sequence[str], entry: Entry, provide: Callable[[], Image]) -> None:
+    def add(self, system: int, choices: Sequence[str], entry: FastCall, provide: Callable[[], Image]) -> None:
         """Enter the entry of a system, by its id, for texts as choices: first that with an index, then the options.
 
         The caller holds the system, so that it is not dropped meanwhile.

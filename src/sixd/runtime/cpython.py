@@ -194,7 +194,7 @@ class _Slot(ctypes.Structure):
     _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
 
 
-class _Spec(ctypes.Structure):
+class _TypeSpec(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
         ("slots", ctypes.POINTER(_Slot)),
@@ -207,7 +207,7 @@ def _class_with_words() -> type:
         _Member(b"__vectorcalloffset__", _PY_SSIZE_T, machine.OBJECT["vectorcall"], _READONLY, None)
     )
     slots = (_Slot * 2)(_Slot(_MEMBERS, ctypes.addressof(members)))
-    spec = _Spec(b"sixd.runtime.cpython.Words", 32, 0, _BASETYPE, slots)
+    spec = _TypeSpec(b"sixd.runtime.cpython.Words", 32, 0, _BASETYPE, slots)
     _KEPT.extend((members, slots, spec))
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]

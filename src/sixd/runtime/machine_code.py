@@ -125,7 +125,7 @@ def _string(obj: bytes, at: int) -> str:
     return obj[at : obj.index(b"\0", at)].decode()
 
 
-class Loaded:
+class LoadedImage:
     """An image in executable memory, valid as long as this object lives."""
 
     def __init__(self, image: Image) -> None:

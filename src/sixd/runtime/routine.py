@@ -19,9 +19,9 @@ import numpy as np
 from sixd.codegen.llvm.machine import ALIGNED, LINE, MALLOC
 from sixd.locks import Lock
 from sixd.runtime import calls, threads
-from sixd.runtime.calls import Code, shell_is_loaded
+from sixd.runtime.calls import CallableCode, shell_is_loaded
 from sixd.runtime.cpython import GeneralizedUfunc, common_context
-from sixd.runtime.machine_code import Image, Loaded
+from sixd.runtime.machine_code import Image, LoadedImage
 from sixd.spatial.scalar import Array
 
 Shape = tuple[int, ...]
@@ -34,7 +34,7 @@ MANY = 1024  # rows, whose pieces may differ by a vector
 PIECES = 4  # per thread on average; a thread on a busy core takes fewer
 
 
-class Part(NamedTuple):
+class CodeForm(NamedTuple):
     """One form of a program's code: the image, the shapes of the outputs, the number of operations, and the joints that
     make the program singular."""
 
@@ -57,10 +57,10 @@ class Row:
         data = (ctypes.c_void_p * len(every))(*(x.__array_interface__["data"][0] for x in every))
         return self._function(ctypes.addressof(data), common_context().address)
 
-    def callable(self, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> calls.Entry:
+    def callable(self, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> calls.FastCall:
         """A function of arrays, which returns None for suspect results; only once the code of calls was provided."""
-        made = calls.Entry(inputs, outputs, _decline)
-        made.attach(None, [Code(dtype, self.address, common_context().address, owner=self)])
+        made = calls.FastCall(inputs, outputs, _decline)
+        made.attach(None, [CallableCode(dtype, self.address, common_context().address, owner=self)])
         return made
 
 
@@ -71,18 +71,18 @@ def _decline(*_: Any, **__: Any) -> None:
 class Routine:
     """Code of the program ``name`` for inputs of these core shapes; ``provide("loop" | "entry")`` gives its parts."""
 
-    def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], Part]) -> None:
+    def __init__(self, name: str, inputs: tuple[Shape, ...], dtype: str, provide: Callable[[str], CodeForm]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
         self._kind = np.dtype(dtype)
         self._provide = provide
         self._lock = Lock()
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, CodeForm] = {}
         self._entry: Row | None = None
-        self._call: calls.Entry | None = None
+        self._call: calls.FastCall | None = None
         self._loop: GeneralizedUfunc | None = None
         self._many = 0.0  # rows
 
-    def first_part(self, batch: tuple[int, ...]) -> Part:
+    def first_part(self, batch: tuple[int, ...]) -> CodeForm:
         """The part that arrays of this batch shape need."""
         return self.part("loop" if batch else "entry")
 
@@ -92,13 +92,13 @@ class Routine:
         return len(self._parts)
 
     @property
-    def code(self) -> Code | None:
+    def code(self) -> CallableCode | None:
         """The code that was provided so far, for a plan; None if there is none, or if the program is singular."""
         parts, entry, loop = list(self._parts.values()), self._entry, self._loop
         if not parts or any(part.singular for part in parts):
             return None
         operations = max(parts[0].operations, 1)
-        return Code(
+        return CallableCode(
             self.dtype, entry.address if entry else 0, common_context().address, loop.address if loop else 0,
             loop.context if loop else 0, math.ceil(LARGE / operations), math.ceil(LONG / operations), self,
         )  # fmt: skip
@@ -108,7 +108,7 @@ class Routine:
         """The core shapes of the outputs, if a part was provided."""
         return next(iter(list(self._parts.values()))).outputs
 
-    def part(self, form: str) -> Part:
+    def part(self, form: str) -> CodeForm:
         """The part of that form, provided at the first call."""
         if form not in self._parts:
             with self._lock:
@@ -116,9 +116,9 @@ class Routine:
                     self._parts[form] = self._install(form)
         return self._parts[form]
 
-    def _install(self, form: str) -> Part:
+    def _install(self, form: str) -> CodeForm:
         part = self._provide(form)
-        loaded = Loaded(part.image)
+        loaded = LoadedImage(part.image)
         if form == "entry":
             self._entry = Row(loaded.address("entry"), loaded)
         else:
@@ -241,7 +241,7 @@ class Rollout:
     ) -> None:
         self.dtype, self.inputs, self.outputs = np.dtype(dtype), tuple(inputs), tuple(outputs)
         self.operations = operations
-        loaded = Loaded(image)
+        loaded = LoadedImage(image)
         given: list[Any] = [(), ("r",), *inputs]
         # kept whole, since it owns what the ufunc points to
         self._loop = GeneralizedUfunc(loaded.address("loop"), name, dtype, given, outputs, loaded)
@@ -283,14 +283,16 @@ class Rollout:
         return results
 
 
-def load_step(image: Image, form: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], ops: int) -> Code:
+def load_step(
+    image: Image, form: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], ops: int
+) -> CallableCode:
     """The code of a single step, of one row ("step") or of rows ("steps"), for a plan; ``ops``: its operations."""
-    loaded = Loaded(image)
+    loaded = LoadedImage(image)
     if form == "step":
-        return Code(dtype, loaded.address("entry"), common_context().address, owner=loaded)
+        return CallableCode(dtype, loaded.address("entry"), common_context().address, owner=loaded)
     loop = GeneralizedUfunc(loaded.address("loop"), "step", dtype, inputs, outputs, loaded)
     most, long = (math.ceil(limit / max(ops, 1)) for limit in (LARGE, LONG))
-    return Code(dtype, loop=loop.address, loop_context=loop.context, most=most, long=long, owner=loop)
+    return CallableCode(dtype, loop=loop.address, loop_context=loop.context, most=most, long=long, owner=loop)
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sixd.codegen.xla import DEVICE, ROOT, ROOTS
 from sixd.locks import Lock
-from sixd.runtime.machine_code import Image, Loaded
+from sixd.runtime.machine_code import Image, LoadedImage
 
 _LOCK = Lock()
 _FIRST = 256  # slots of the first table
@@ -21,7 +21,7 @@ _RELEASED = 256  # plans that nothing holds are kept
 _FORMER = 8  # tables before that are kept: a handler may be reading one
 
 
-class Plan:
+class XlaPlan:
     """The words of a plan, and what keeps the code alive that they refer to."""
 
     def __init__(self, words: Sequence[int], owner: Any) -> None:
@@ -30,27 +30,27 @@ class Plan:
         self._owner = owner
 
 
-class Hold:
+class PlanReference:
     """Has a plan stay in the table."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: XlaPlan) -> None:
         self.plan = plan
 
 
-class Table:
+class PlanTable:
     """Plans by key, in memory that handlers read without a lock: open addressing, at most half full.
 
-    A plan stays while an object of :class:`Hold` is alive, and then for some time: XLA runs programs after Python has
-    dropped them.
+    A plan stays while an object of :class:`PlanReference` is alive, and then for some time: XLA runs
+    programs after Python has dropped them.
     """
 
     def __init__(self) -> None:
         self.roots = (ctypes.c_uint64 * len(ROOTS))()
-        self._plans: dict[int, Plan] = {}
-        self._holds: dict[int, weakref.ref[Hold]] = {}
+        self._plans: dict[int, XlaPlan] = {}
+        self._holds: dict[int, weakref.ref[PlanReference]] = {}
         self._released: dict[int, None] = {}  # keys, the oldest first
         # holds that are gone; handled at the next call, since the garbage collector may come at any time
-        self._dropped: deque[tuple[int, weakref.ref[Hold]]] = deque()
+        self._dropped: deque[tuple[int, weakref.ref[PlanReference]]] = deque()
         self._former: deque[Any] = deque(maxlen=_FORMER)
         self._words: Any = None
         self._begin(_FIRST)
@@ -77,7 +77,7 @@ class Table:
             self._words[1 + 2 * slot] = key
             self._used += 1
 
-    def find(self, key: int, make: Callable[[], Plan]) -> Hold:
+    def find(self, key: int, make: Callable[[], XlaPlan]) -> PlanReference:
         """A hold on the plan of a key, which is made and entered if it is not there."""
         with _LOCK:
             self._release()
@@ -92,11 +92,11 @@ class Table:
                 self._write(key, made.address)
             return self._hold(key)
 
-    def _hold(self, key: int) -> Hold:
+    def _hold(self, key: int) -> PlanReference:
         found = self._holds.get(key)
         hold = None if found is None else found()
         if hold is None:
-            hold = Hold(self._plans[key])
+            hold = PlanReference(self._plans[key])
             self._holds[key] = weakref.ref(hold, lambda ref: self._dropped.append((key, ref)))
             self._released.pop(key, None)
         return hold
@@ -120,12 +120,12 @@ def device_words(shared: int, threads: int, entries: Sequence[tuple[int, ...] | 
     return [shared, threads, len(entries), *flat]
 
 
-TABLE = Table()
+TABLE = PlanTable()
 
 
-def load_handlers(image: Image) -> Loaded:
+def load_handlers(image: Image) -> LoadedImage:
     """The handlers in memory; they find the table by an address that is put into their code."""
     root = ROOT.to_bytes(8, "little")
     assert image.code.count(root) == 1
     address = ctypes.addressof(TABLE.roots).to_bytes(8, "little")
-    return Loaded(image._replace(code=image.code.replace(root, address)))
+    return LoadedImage(image._replace(code=image.code.replace(root, address)))

@@ -14,14 +14,14 @@ from sixd.simulation.diagnostics import divergence_warning, unsolved_warning, wa
 from sixd.simulation.progress import finish
 from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import RecordBuffer, Records, Runner
+from sixd.simulation.stepping.fixed import RecordBuffer, Runner, StateRecords
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
 
 def collect(
     setup: Setup,
-    pieces: Iterator[Records],
+    pieces: Iterator[StateRecords],
     facts: dict[str, Any],
     on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None,
@@ -35,10 +35,10 @@ def collect(
     """
     where = setup.problem.where
     law = None if setup.problem.law is None else _compiled_law(setup)
-    kept: list[Records] = []
+    kept: list[StateRecords] = []
     interrupted = False
 
-    def trajectory(records: Records) -> Trajectory:
+    def trajectory(records: StateRecords) -> Trajectory:
         if runner is not None:
             facts.update(runner.facts)
         if law is not None:
@@ -83,7 +83,7 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
     return row_kernel("controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), cores, system, setup.dtype)
 
 
-def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
+def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRecords:
     """Return the records of all pieces, from the buffer; without one there is a single piece."""
     if buffer is None:
         (piece,) = pieces
@@ -94,10 +94,12 @@ def _joined(pieces: list[Records], buffer: RecordBuffer | None) -> Records:
     q, qd, u, friction = (
         buffer.arrays[name][:, : len(t)] if name in buffer.arrays else None for name in ("q", "qd", "u", "friction")
     )
-    return Records(t, q, qd, u, tau, friction)  # type: ignore[arg-type]
+    return StateRecords(t, q, qd, u, tau, friction)  # type: ignore[arg-type]
 
 
-def make_trajectory(setup: Setup, records: Records, facts: Mapping[str, Any], interrupted: bool = False) -> Trajectory:
+def make_trajectory(
+    setup: Setup, records: StateRecords, facts: Mapping[str, Any], interrupted: bool = False
+) -> Trajectory:
     """Return the trajectory of a setup's rows from their records; without ``tau`` forces are constant."""
     problem, batch, tau = setup.problem, setup.batch, records.tau
     if tau is None:

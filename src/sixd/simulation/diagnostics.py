@@ -18,12 +18,12 @@ from sixd.constraints.reduced_model import Reduced
 from sixd.errors import SimulationWarning
 from sixd.forces.elements import RigidForce
 from sixd.forces.joint_limits import limited_coordinates
-from sixd.forces.rigid_ground import RigidGround
-from sixd.forces.rigid_limits import RigidLimits
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.model.validate import TWO_TURNS, turns_within_limits
-from sixd.simulation.impulses.joint_rows import friction_joints, jumping_coordinates
+from sixd.simulation.nonsmooth.impulses.joint_rows import friction_joints, jumping_coordinates
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
+from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
 from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
@@ -96,7 +96,7 @@ def _below_ground(setup: Setup) -> str | None:
     problem = setup.problem
     if problem.parameters or not any(isinstance(force, RigidGround) for force in problem.forces):
         return None
-    from sixd.simulation.contact.ground_points import GroundPoints
+    from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
 
     points = GroundPoints(problem.system, problem.forces, problem.sizes)
     lowest, frame = 0.0, ""

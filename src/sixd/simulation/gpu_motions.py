@@ -145,12 +145,12 @@ def step_on_gpu(
             known.keep(system)
     code = step_rollout(problem, method, rows.dtype, rows.target, kept)
     if kept is not None and q is not None and qd is not None:
-        kept[_BEFORE] = _Before(rows, code, (q, qd, *(x for x, _ in arrays.values())), h, t)
+        kept[_BEFORE] = _LastStep(rows, code, (q, qd, *(x for x, _ in arrays.values())), h, t)
     after = launch(code, rows, [1], {"q": rows.q, "qd": rows.qd}, problem, h, t)
     return rows.shaped(after["q"]), rows.shaped(after["qd"])
 
 
-class _Before:
+class _LastStep:
     """The step before, to be repeated on arrays of the same layouts, without the checks of new ones."""
 
     def __init__(self, rows: GpuRows, code: Any, arrays: tuple[Any, ...], h: float, t: float) -> None:

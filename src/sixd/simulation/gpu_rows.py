@@ -17,12 +17,12 @@ from sixd.api.manifold import integrate
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.public import declaration
-from sixd.engine.targets import Target, cuda
+from sixd.engine.targets import CodeTarget, cuda
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.model.system import System, require_system
+from sixd.runtime.array_libraries import GPU, common_kind, kind_of
 from sixd.runtime.cuda.arrays import Library, layout_of, library_of, read_array
 from sixd.runtime.cuda.device import device
-from sixd.runtime.foreign import GPU, common_kind, kind_of
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.stepping import midpoint
@@ -45,7 +45,7 @@ class GpuRows:
     dtype: str
     like: Any
     library: Library
-    target: Target
+    target: CodeTarget
 
     @property
     def rows(self) -> int:

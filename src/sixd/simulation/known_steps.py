@@ -16,7 +16,7 @@ from sixd.engine.artifact import shell
 from sixd.forces.elements import Force
 from sixd.model.memo import add_index, known_of
 from sixd.model.system import System
-from sixd.runtime.calls import Entry
+from sixd.runtime.calls import FastCall
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.single_step import step_code
 from sixd.simulation.watched_objects import Unwatchable, Watched, parts
@@ -124,7 +124,7 @@ class KnownStep:
             inputs = [(system.nq,), (system.nv,), (), (), *problem.constants.values()]
             name = "rows" if setup.batch else "entry"
             if getattr(self, name) is _decline:
-                setattr(self, name, Entry(inputs, inputs[:2], _decline))
+                setattr(self, name, FastCall(inputs, inputs[:2], _decline))
             getattr(self, name).attach(shell, [code])
             constants = dict(setup.constants)
             if self.holds:

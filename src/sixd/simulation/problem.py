@@ -14,7 +14,7 @@ import numpy as np
 
 from sixd.algorithms.aba import aba
 from sixd.algorithms.constrained.dynamics import constrained_dynamics, correction
-from sixd.algorithms.constrained.least_norm import COARSE, EXACT, Limits
+from sixd.algorithms.constrained.least_norm import COARSE, EXACT, RankLimits
 from sixd.algorithms.constrained.rows import constraint_velocity, padded_error
 from sixd.algorithms.derivatives import implicit
 from sixd.algorithms.rnea import bias_force
@@ -54,7 +54,7 @@ class Problem:
     parameters: tuple[str, ...] = ()
     constraints: str = PROJECTED
     stabilisation: float = 0.0
-    limits: Limits = EXACT
+    limits: RankLimits = EXACT
     has_friction: bool = True
     sticks: bool = True
     sizes: tuple[int, ...] = field(init=False)

@@ -19,7 +19,7 @@ from sixd.constraints.reduced_model import Reduced
 from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
-from sixd.engine.suspect_results import require_regular
+from sixd.engine.result_checks import require_regular
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up, unknown_name
 from sixd.forces.elements import elements
 from sixd.model.manifold import require_unit_quaternions
@@ -234,7 +234,7 @@ def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[
     return padded_error(system, q), constraint_velocity(system, q, qd, t)
 
 
-ERRORS = Function("start", _constraint_errors, ("q", "qd", "t"), named=False, judged=False)
+ERRORS = Function("start", _constraint_errors, ("q", "qd", "t"), named=False, check_finite=False)
 
 
 def largest_error(dtype: str) -> float:

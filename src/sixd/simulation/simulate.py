@@ -16,7 +16,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
 from sixd.model.system import System
-from sixd.runtime.foreign import are_tensors, with_numpy
+from sixd.runtime.array_libraries import are_tensors, with_numpy
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warnings, step_warning, warn
 from sixd.simulation.gpu_motions import simulate_on_gpu, step_on_gpu

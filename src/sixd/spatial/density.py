@@ -24,7 +24,7 @@ _GAUSS, _EXPONENTIAL = (10, 20, 40, 80), (0.2, 0.1, 0.05)  # points and steps in
 _ALLOWED = {"r": (0.0, np.inf), "theta": (0.0, np.pi + 1e-12)}
 
 
-class Piece(NamedTuple):
+class Subregion(NamedTuple):
     """A part of a region: (coordinate, lower, upper) outermost first, the point p (3,), and the volume of du dv dw."""
 
     limits: list[tuple[Any, Any, Any]]
@@ -116,7 +116,7 @@ def _density(where: str, density: Any) -> Any:
         return f
 
 
-def _pieces(where: str, region: Any) -> list[Piece]:
+def _pieces(where: str, region: Any) -> list[Subregion]:
     if isinstance(region, Mapping):
         return [_from_limits(where, region)]
     if isinstance(getattr(region, "kind", None), str):
@@ -127,7 +127,7 @@ def _pieces(where: str, region: Any) -> list[Piece]:
     )
 
 
-def _from_limits(where: str, region: Mapping[str, Any]) -> Piece:
+def _from_limits(where: str, region: Mapping[str, Any]) -> Subregion:
     kind = next((k for k, names in _KINDS.items() if set(names) == set(region)), None)
     if kind is None:
         wanted = "; ".join(f"{', '.join(names)} ({k})" for k, names in _KINDS.items())
@@ -183,7 +183,7 @@ def _require_order(where: str, name: str, low: Any, high: Any) -> None:
             raise ModelError(f"{where}: a limit of {name} is {x}, expected {least:g} ≤ {name} ≤ {most:.5g}.")
 
 
-def _piece(kind: str, limits: list[tuple[Any, Any, Any]], stretch: Sequence[Any] = (1, 1, 1)) -> Piece:
+def _piece(kind: str, limits: list[tuple[Any, Any, Any]], stretch: Sequence[Any] = (1, 1, 1)) -> Subregion:
     import sympy
 
     x, y, z, r, theta, phi = _symbols().values()
@@ -197,10 +197,10 @@ def _piece(kind: str, limits: list[tuple[Any, Any, Any]], stretch: Sequence[Any]
     }
     point, volume = points[kind]
     a, b, c = stretch
-    return Piece(limits, [s * p for s, p in zip(stretch, point, strict=True)], volume * a * b * c)
+    return Subregion(limits, [s * p for s, p in zip(stretch, point, strict=True)], volume * a * b * c)
 
 
-def _from_shape(where: str, kind: str, size: Sequence[Any]) -> list[Piece]:
+def _from_shape(where: str, kind: str, size: Sequence[Any]) -> list[Subregion]:
     """The solid of a shape, its centre of mass (at uniform density) at the origin."""
     import sympy
 
@@ -233,7 +233,7 @@ def _from_shape(where: str, kind: str, size: Sequence[Any]) -> list[Piece]:
 # exactly -------------------------------------------------------------------------------------------
 
 
-def _exactly(pieces: list[Piece], rho: Any) -> list[Any] | None:
+def _exactly(pieces: list[Subregion], rho: Any) -> list[Any] | None:
     """The ten integrals, or None if SymPy does not find one of them."""
     import sympy
 
@@ -281,7 +281,7 @@ def _short(x: Any) -> Any:
 # numerically ---------------------------------------------------------------------------------------
 
 
-def _numerically(where: str, piece: Piece, rho: Any) -> Array:
+def _numerically(where: str, piece: Subregion, rho: Any) -> Array:
     """The ten integrals over a piece as floats: two successive rules must agree."""
     limits = [(str(s), _limit_on_arrays(where, low), _limit_on_arrays(where, high)) for s, low, high in piece.limits]
     point, volume = [_on_arrays(x) for x in piece.point], _on_arrays(piece.volume)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial import scalar
-from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, Rule, Scalar, object_array
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, DerivativeRule, Scalar, object_array
 
 
 def _function(name: str) -> Callable[[Any], Dual]:
@@ -221,7 +221,7 @@ def _over(slope: Any, value: Any) -> Any:
     return _ratio(slope, value)
 
 
-def _fraction(rule: Rule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+def _fraction(rule: DerivativeRule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
     """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
     # over traced scalars the order of these lines is the order of nodes, and so of the generated code
     sign, slope = rule.signs[0], slopes[0]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError, require_known
 from sixd.spatial.density import moments_of_density
-from sixd.spatial.principal import Principal, principal
+from sixd.spatial.principal import PrincipalMoments, principal
 from sixd.spatial.rotation import EYE3, skew
 from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero, require_scalars
 from sixd.spatial.transform import blocks
@@ -199,7 +199,7 @@ class Inertia:
         P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = EYE3 * (np.trace(A) / 2) - A, h, h, self.mass
         return P
 
-    def principal(self, about: str = "com") -> Principal:
+    def principal(self, about: str = "com") -> PrincipalMoments:
         """Principal moments (3,) [kg m²] and axes (3, 3), unit vectors as columns, right-handed.
 
         ``about`` is the centre of mass, "com", or the "origin". The matrix is axes · diag(moments) · axesᵀ.

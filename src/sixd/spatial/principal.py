@@ -12,7 +12,7 @@ from sixd.spatial.scalar import Array, is_object
 _EQUAL = 1e-12  # of the largest entry: moments this close have no axes of their own
 
 
-class Principal(NamedTuple):
+class PrincipalMoments(NamedTuple):
     """Principal ``moments`` (3,) [kg m²] and ``axes`` (3, 3), the unit vectors as columns, right-handed.
 
     The matrix is axes · diag(moments) · axesᵀ.
@@ -22,12 +22,12 @@ class Principal(NamedTuple):
     axes: Array
 
 
-def principal(matrix: Array) -> Principal:
+def principal(matrix: Array) -> PrincipalMoments:
     """Moments and axes of a symmetric matrix (3, 3)."""
     return _exact(matrix) if is_object(matrix) else _numeric(np.asarray(matrix, dtype=float))
 
 
-def _numeric(A: Array) -> Principal:
+def _numeric(A: Array) -> PrincipalMoments:
     moments, V = np.linalg.eigh((A + A.T) / 2)
     scale = max(np.abs(moments).max(), np.finfo(float).tiny)
     axes: list[Array] = []
@@ -44,10 +44,10 @@ def _numeric(A: Array) -> Principal:
         axes += own
         k += len(same)
     first, second = (a if a[np.argmax(np.abs(a).round(9))] > 0 else -a for a in axes[:2])
-    return Principal(moments, np.array([first, second, np.cross(first, second)]).T + 0.0)
+    return PrincipalMoments(moments, np.array([first, second, np.cross(first, second)]).T + 0.0)
 
 
-def _exact(A: Array) -> Principal:
+def _exact(A: Array) -> PrincipalMoments:
     import sympy
 
     M = sympy.Matrix(3, 3, lambda i, j: sympy.sympify(A[i, j]))
@@ -64,7 +64,7 @@ def _exact(A: Array) -> Principal:
     first, second = found[0][1], found[1][1]
     axes = sympy.Matrix.hstack(first, second, first.cross(second).applyfunc(_simple))
     moments = np.array([moment for moment, _ in found], dtype=object)
-    return Principal(moments, np.array(axes.tolist(), dtype=object))
+    return PrincipalMoments(moments, np.array(axes.tolist(), dtype=object))
 
 
 def _one_axis_known(M: Any, i: int, j: int) -> list[tuple[Any, Any]]:

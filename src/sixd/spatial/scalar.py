@@ -207,7 +207,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 Part = Callable[..., Scalar]  # a function of the value and the arguments
 
 
-class Rule(NamedTuple):
+class DerivativeRule(NamedTuple):
     """Partial derivatives sign · above / (divisor · below) of a function; omitted parts are 1.
 
     ``signs`` (1, -1 or 0) and ``above`` have an entry for each argument. Signs, the common denominator and its
@@ -232,23 +232,23 @@ class Rule(NamedTuple):
         return found
 
 
-RULES: dict[str, Rule] = {
-    "sin": Rule(above=(lambda y, x: cos(x),)),
-    "cos": Rule(signs=(-1,), above=(lambda y, x: sin(x),)),
-    "tan": Rule(above=(lambda y, x: 1 + y * y,)),
-    "asin": Rule(below=lambda y, x: sqrt(1 - x * x)),
-    "acos": Rule(signs=(-1,), below=lambda y, x: sqrt(1 - x * x)),
-    "atan2": Rule(
+RULES: dict[str, DerivativeRule] = {
+    "sin": DerivativeRule(above=(lambda y, x: cos(x),)),
+    "cos": DerivativeRule(signs=(-1,), above=(lambda y, x: sin(x),)),
+    "tan": DerivativeRule(above=(lambda y, x: 1 + y * y,)),
+    "asin": DerivativeRule(below=lambda y, x: sqrt(1 - x * x)),
+    "acos": DerivativeRule(signs=(-1,), below=lambda y, x: sqrt(1 - x * x)),
+    "atan2": DerivativeRule(
         signs=(1, -1), above=(lambda angle, y, x: x, lambda angle, y, x: y), below=lambda angle, y, x: y * y + x * x
     ),
-    "sqrt": Rule(below=lambda y, x: y, divisor=2),
-    "exp": Rule(above=(lambda y, x: y,)),
-    "log": Rule(below=lambda y, x: x),
-    "log1p": Rule(below=lambda y, x: 1 + x),
-    "tanh": Rule(above=(lambda y, x: 1 - y * y,)),
-    "hypot": Rule(signs=(1, 1), above=(lambda h, x, y: x, lambda h, x, y: y), below=lambda h, x, y: h),
-    "absolute": Rule(above=(lambda y, x: sign(x),)),
-    "sign": Rule(signs=(0,)),
+    "sqrt": DerivativeRule(below=lambda y, x: y, divisor=2),
+    "exp": DerivativeRule(above=(lambda y, x: y,)),
+    "log": DerivativeRule(below=lambda y, x: x),
+    "log1p": DerivativeRule(below=lambda y, x: 1 + x),
+    "tanh": DerivativeRule(above=(lambda y, x: 1 - y * y,)),
+    "hypot": DerivativeRule(signs=(1, 1), above=(lambda h, x, y: x, lambda h, x, y: y), below=lambda h, x, y: h),
+    "absolute": DerivativeRule(above=(lambda y, x: sign(x),)),
+    "sign": DerivativeRule(signs=(0,)),
 }
 
 # functions that return one of their two arguments: the condition under which it is the first

@@ -126,7 +126,7 @@ def _sweeping() -> bool:
     return len(_new) == _new.maxlen and all(m.calls < _PATIENCE for m in _new)
 
 
-class _Unknown(Exception):
+class _NotComparable(Exception):
     """A value whose content cannot be compared."""
 
 
@@ -134,7 +134,7 @@ def _content(model: Any) -> Any:
     """All values of the model that dynamics read, hashable, equal only if all are equal; None if they are unusual."""
     try:
         return (*(_value(model[name]) for name in _FIELDS), _value(model.get("gravity")))
-    except (_Unknown, KeyError, TypeError, AttributeError):
+    except (_NotComparable, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -159,4 +159,4 @@ def _value(x: Any) -> Any:
         return x.item()
     elif isinstance(x, Mapping):
         return tuple([(key, _value(entry)) for key, entry in x.items()])
-    raise _Unknown
+    raise _NotComparable

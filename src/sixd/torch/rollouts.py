@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from sixd.engine.targets import Target, cpu, cuda
+from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import TraceError
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.cuda.device import device as gpu
-from sixd.simulation.gradients.adjoint_steps import TAU, Pair, steps_there_and_back
+from sixd.simulation.gradients.adjoint_steps import TAU, Pair, forward_backward_steps
 from sixd.simulation.gradients.whole_step import Setting
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.torch.operators import Handled, handled
@@ -28,7 +28,7 @@ from sixd.torch.transforms import Tensors, define, transformed
 _ALONG = ("q", "qd")
 
 
-class Rolled(Handled):
+class TorchRollout(Handled):
     """Steps of a system on tensors q, qd, controls (…, steps, nv), and the constants of the problem without tau."""
 
     def __init__(self, system: System, setting: Setting, dtype: str) -> None:
@@ -39,7 +39,7 @@ class Rolled(Handled):
         self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
         self.dimensions = (1, 1, 2, *map(len, self.constants.values()))
         self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
-        self._pairs: dict[Target, Pair] = {}
+        self._pairs: dict[CodeTarget, Pair] = {}
 
     def pair(self, device: torch.device) -> Pair:
         """The code for a device."""
@@ -49,7 +49,7 @@ class Rolled(Handled):
             target = cuda(gpu("sixd.torch", number).architecture)
         if target not in self._pairs:
             problem = self.setting.problem(self.system, self.dtype)
-            made = steps_there_and_back(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            made = forward_backward_steps(problem, self.setting.method, self.dtype, None, target, _ALONG)
             self._pairs[target] = made
         return self._pairs[target]
 
@@ -130,9 +130,9 @@ def _run(code: Any, steps: int, arrays: Sequence[torch.Tensor], out: Sequence[An
     return [torch.from_numpy(x) for x in code(counts, [x.detach().numpy() for x in arrays], into)]
 
 
-def rolled_of(system: System, setting: Setting, dtype: str) -> Rolled:
+def rolled_of(system: System, setting: Setting, dtype: str) -> TorchRollout:
     """The steps of a setting, kept in the memo of the system."""
-    return remember(system, ("torch", setting, dtype), lambda: Rolled(system, setting, dtype))
+    return remember(system, ("torch", setting, dtype), lambda: TorchRollout(system, setting, dtype))
 
 
 # the operators ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from sixd.trace.expr import Expr, Graph
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
 from sixd.trace.replay import replay
-from sixd.trace.stages import Recipe, Stages, Work, trace_stages
+from sixd.trace.stages import ProgramCall, Recipe, Stages, trace_stages
 
 Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
@@ -33,7 +33,7 @@ _MANY = 8  # records of results of calls that are arrays of their own
 _RECORDS = "records"
 
 
-def there_and_back(
+def forward_backward(
     recipe: Recipe, weighed: Sequence[str], by: Sequence[str], dtype: str, along: Sequence[str] = ()
 ) -> tuple[Recipe, Recipe]:
     """The recipe with the records that its adjoint needs, and the adjoint, the step back.
@@ -87,7 +87,7 @@ def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -
         return tuple(_shaped(list(x), s) for x, s in zip(np.split(array, ends[:-1]), shapes.values(), strict=True))
 
     pack = trace(lambda *arrays: np.concatenate([np.ravel(x) for x in arrays]), shapes, dtype)
-    last, first = Work(pack, names, (_RECORDS,)), Work(trace(unpack, long, dtype), (_RECORDS,), names)
+    last, first = ProgramCall(pack, names, (_RECORDS,)), ProgramCall(trace(unpack, long, dtype), (_RECORDS,), names)
     assert there.recorded is not None
     recorded = *(name for name in there.recorded if name not in shapes), _RECORDS
     series = _RECORDS, *(name for name in back.series if name not in shapes)
@@ -97,7 +97,7 @@ def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -
     )
 
 
-def _is_long(work: Work, recipe: Recipe) -> bool:
+def _is_long(work: ProgramCall, recipe: Recipe) -> bool:
     """Whether a call's results are worth recording."""
     size = sum(math.prod(recipe.memory[name]) for name in work.outputs)
     return work.most > 1 or work.program.operations > _WORTH * size
@@ -106,7 +106,7 @@ def _is_long(work: Work, recipe: Recipe) -> bool:
 def pruned(recipe: Recipe) -> Recipe:
     """The recipe without calls that no result needs, and without their arrays."""
     needed = set(recipe.results)
-    works: list[Work] = []
+    works: list[ProgramCall] = []
     for work in reversed(recipe.works):
         if needed.intersection(work.outputs):
             works.append(work)
@@ -127,7 +127,7 @@ class _Back:
         self.slopes: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are found by their ids
         self.pullbacks: dict[Any, Pullback] = {}
 
-    def follow(self, works: Sequence[Work], roots: set[str]) -> None:
+    def follow(self, works: Sequence[ProgramCall], roots: set[str]) -> None:
         """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
         self.depends |= roots
         for work in works:
@@ -138,7 +138,7 @@ class _Back:
             if self.depends.intersection(work.inputs):
                 self.depends.update(work.outputs)
 
-    def _inputs(self, work: Work) -> list[Any]:
+    def _inputs(self, work: ProgramCall) -> list[Any]:
         return [self.known[name] for name in work.inputs]
 
     def add(self, name: str, weight: Any) -> None:
@@ -149,7 +149,7 @@ class _Back:
         """The weight of an array."""
         return self.weights[name] if name in self.weights else self.known[name] * 0
 
-    def through(self, work: Work) -> None:
+    def through(self, work: ProgramCall) -> None:
         """Pull the weights of a call's outputs back to its inputs."""
         have = tuple(k for k, name in enumerate(work.outputs) if name in self.weights)
         want = tuple(k for k, name in enumerate(work.inputs) if name in self.depends)

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixd.body_marks import new_loop
 from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
 from sixd.trace.expr import Expr, Mark
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
 from sixd.trace.replay import apply
-from sixd.visits import new_loop
 
 _FUNCTIONS = {Op.ABS: "absolute", Op.MIN: "minimum", Op.MAX: "maximum"}  # names in sixd.spatial that differ
 

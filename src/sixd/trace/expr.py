@@ -45,7 +45,7 @@ class Graph:
         self.implicit = False  # whether functions that divide by a matrix are to define their slopes implicitly
 
     def visit(self, loop: int, body: int) -> None:
-        """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.visits``."""
+        """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.body_marks``."""
         last = self.marks[-1] if self.marks else Mark(0, 0, 0)
         if loop or body != last.body:
             self.marks.append(Mark(len(self.nodes), loop, body))

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from sixd.body_marks import listening
 from sixd.errors import ShapeError, TraceError
-from sixd.garbage import PAUSED
+from sixd.gc_pause import PAUSED
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Expr, Graph, Mark
 from sixd.trace.ops import Op
-from sixd.visits import listening
 
 
 @dataclass(frozen=True, eq=False)

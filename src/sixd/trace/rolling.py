@@ -27,7 +27,7 @@ KEPT, LATER, OUTPUT, WATCHED, ABSORBED = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class SegmentShape:
     """A function for all segments of one shape, described by the nodes of the first, in the order of creation.
 
     ``arguments``: per node and argument (INSIDE, its index in ``nodes``), (CONSTANT, its index in the row), (TRUTH, 0
@@ -49,7 +49,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Rolled:
+class RolledProgram:
     """A program as calls of shapes.
 
     ``calls``: the shape of each. ``addresses`` and ``constants``: their rows, one after the other; an address is an
@@ -57,7 +57,7 @@ class Rolled:
     k are at ``outputs[k]``; that of a constant is -1.
     """
 
-    shapes: list[Shape]
+    shapes: list[SegmentShape]
     calls: list[int]
     addresses: Array
     constants: Array
@@ -66,7 +66,7 @@ class Rolled:
     size: int
 
 
-def roll(program: Program, *, fuse: bool) -> Rolled:
+def roll(program: Program, *, fuse: bool) -> RolledProgram:
     """Cut a program into calls of shapes; ``fuse``: a product that only a sum uses is computed with it."""
     return _Rolling(Nodes(program, fuse=fuse)).rolled()
 
@@ -137,7 +137,7 @@ class _Rolling:
         self.kind, self.detail = np.full((n.count, 3), ABSENT, INT), np.zeros((n.count, 3), INT)
         self.kind[self.owner, self.number], self.detail[self.owner, self.number] = kinds, details
 
-    def rolled(self) -> Rolled:
+    def rolled(self) -> RolledProgram:
         """The shapes, the memory and the rows."""
         n, ids = self.n, np.arange(self.segments)
         self._find_flags()
@@ -156,7 +156,7 @@ class _Rolling:
         weighed = self.order[self.flags[self.order] & WATCHED > 0]
         constants = _rows((self.constant_of, self.constant), (n.segment[weighed], self.weight[weighed]))
         outputs = [np.where(n.is_constant[at], -1, address[self.block[at]] + self.offset[at]) for at in n.outputs]
-        return Rolled([self._shape(s) for s in firsts], calls, addresses, constants, inputs, outputs, size)
+        return RolledProgram([self._shape(s) for s in firsts], calls, addresses, constants, inputs, outputs, size)
 
     def _find_flags(self) -> None:
         n = self.n
@@ -202,7 +202,7 @@ class _Rolling:
                 free[widths[b]].append(int(address[b]))
         return address, inputs, size
 
-    def _shape(self, segment: int) -> Shape:
+    def _shape(self, segment: int) -> SegmentShape:
         """The shape of a segment."""
         n = self.n
         members = self.order[self.start[segment] : self.start[segment + 1]]
@@ -217,7 +217,7 @@ class _Rolling:
         kept, owns = self.kept[members].tolist(), (sources + self.kind_of_block[members]).tolist()
         offsets = self.offset[members].tolist()
         watched = {k: constants + j for j, k in enumerate(having(WATCHED))}
-        return Shape(
+        return SegmentShape(
             nodes=tuple(n.nodes[k] for k in members),
             arguments=tuple(
                 tuple((a, b) for a, b in zip(ka, da, strict=True) if a != ABSENT)

@@ -75,7 +75,7 @@ class Nodes:
             self.product[self.owner[edges]] = self.argument[edges]
 
     def _find_segments(self) -> Array:
-        phase, turn = _Sweeps(self).found()
+        phase, turn = _PhaseFinder(self).found()
         segment = self._numbered(phase, turn)
         if (segment[self.argument] > segment[self.owner]).any():  # bodies visited in no order: as if without marks
             phase, turn = np.zeros((2, self.count), np.int64)
@@ -101,7 +101,7 @@ class Nodes:
         return found
 
 
-class _Sweeps:
+class _PhaseFinder:
     """Finds phases: consecutive loops over the bodies in one direction are one, if no body needs results of a later.
 
     A step along a branch, or a few short ones, are a phase of their own; so is what lies between two loops, unless it

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from sixd.body_marks import listening
 from sixd.errors import TraceError
-from sixd.garbage import PAUSED
+from sixd.gc_pause import PAUSED
 from sixd.spatial.scalar import Array
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program
-from sixd.visits import listening
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class ProgramCall:
     """One call of a program: the names of the arrays in memory that it reads and writes, in its order.
 
     With ``most`` above 1 the call is repeated: the outputs replace as many of the first inputs, until the last output,
@@ -61,7 +61,7 @@ class Recipe:
     memory: Mapping[str, Shape]
     state: tuple[str, ...]
     constants: tuple[str, ...]
-    works: tuple[Work, ...]
+    works: tuple[ProgramCall, ...]
     results: tuple[str, ...]
     guard: str = ""
     series: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Stages:
 
     def __init__(self, dtype: str = "float64") -> None:
         self.graph = Graph(dtype)
-        self.works: list[Work] = []
+        self.works: list[ProgramCall] = []
         self.memory: dict[str, Shape] = {}
         self.slots: dict[str, Slot] = {}  # arrays that programs between calls can read: given, or results of calls
         self.counts: list[Any] = []  # scalars that count what failed in the step, for the step to sum up
@@ -118,14 +118,14 @@ class Stages:
         when: Any = None,
         slope: Callable[[], Program] | None = None,
     ) -> Any:
-        """The results of a call; see :class:`Work` for ``most``, ``slope`` and ``when``, which is a scalar here."""
+        """The results of a call; see :class:`ProgramCall` for ``most``, ``slope`` and ``when``, a scalar here."""
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
         given = dict(zip((s.name for s in program.inputs), arrays, strict=True))
         stored = self.store(given if when is None else {**given, "when": when})
         inputs = stored[: len(given)]
         names = [self._new(slot.shape) for slot in program.outputs]
-        self.works.append(Work(program, inputs, tuple(names), most, "".join(stored[len(given) :]), slope))
+        self.works.append(ProgramCall(program, inputs, tuple(names), most, "".join(stored[len(given) :]), slope))
         results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -157,7 +157,7 @@ class Stages:
                 found[slot.name] = name = self._new(slot.shape)
                 self.known[slot.shape, tuple(e.index for e in slot.entries)] = name
             program = Program(used, whole.outputs, whole.nodes, marks=whole.marks)
-            self.works.append(Work(program, tuple(s.name for s in used), tuple(found[s.name] for s in missing)))
+            self.works.append(ProgramCall(program, tuple(s.name for s in used), tuple(found[s.name] for s in missing)))
         return tuple(found[label] for label in arrays)
 
     def input(self, name: str, shape: Shape) -> Any:
@@ -202,7 +202,7 @@ def trace_stages(
     return Recipe(stages.memory, tuple(state), tuple(constants), tuple(works), results, series=tuple(series))
 
 
-def _without_functions(works: Sequence[Work]) -> list[Work]:
+def _without_functions(works: Sequence[ProgramCall]) -> list[ProgramCall]:
     """The calls without slopes, of programs without sources; a program that is called twice stays one."""
     traced = {id(work.program): work.program for work in works if work.program.source is not None}
     plain = {key: replace(program, source=None) for key, program in traced.items()}

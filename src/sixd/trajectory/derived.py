@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory
 
 # a rollout that blew up may have finite states of infinite energy: here that is a result, not an error
-_ENERGY = replace(declaration(energy), judged=False, choices={})  # of the whole model
+_ENERGY = replace(declaration(energy), check_finite=False, choices={})  # of the whole model
 
 
 def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:
@@ -60,7 +60,7 @@ def largest_error(model: System, q: Array) -> Scalar:
     return largest
 
 
-_LARGEST = Function("constraint_error", largest_error, ("q",), named=False, judged=False)
+_LARGEST = Function("constraint_error", largest_error, ("q",), named=False, check_finite=False)
 
 
 def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array]) -> Array:

@@ -48,7 +48,7 @@ def _slope(function: Callable[[Array, Array], Array], fixed: Array, x: Array, di
 
 _SHAPES: dict[str, Shape] = {"qd0": ("nv",), "qd1": ("nv",), "duration": (), "part": ()}
 _ARRAYS = ("q0", "qd0", "q1", "qd1", "duration", "part")
-_HERMITE = Function("at", hermite, _ARRAYS, named=False, judged=False, shapes=_SHAPES)
+_HERMITE = Function("at", hermite, _ARRAYS, named=False, check_finite=False, shapes=_SHAPES)
 
 
 def interpolate(

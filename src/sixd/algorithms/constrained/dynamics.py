@@ -16,8 +16,8 @@ import numpy as np
 from sixd.algorithms.aba import aba
 from sixd.algorithms.constrained.least_norm import (
     EXACT,
-    Basis,
-    Limits,
+    OrthogonalBasis,
+    RankLimits,
     back_substitute,
     inner,
     orthogonalize,
@@ -90,7 +90,7 @@ def row_targets(system: System, q: Array, qd: Array, t: Scalar, stabilisation: S
     return c - drift * stabilisation
 
 
-def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, limits: Limits = EXACT) -> Array:
+def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, limits: RankLimits = EXACT) -> Array:
     """The x (nv,) with S x = b + Aᵀλ and A x = c (k,), given the factors of a symmetric S; NaN beyond the limits."""
     z = metric.lower(b) * metric.weight
     A = constraint_jacobian(system, q)
@@ -112,7 +112,7 @@ def constrained_dynamics(
     *,
     stabilisation: Scalar = 0.0,
     f_ext: Array | None = None,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
 ) -> tuple[Array, Array]:
     """qdd (nv,) and λ (k,), of least norm if the constraints are redundant; NaN beyond the limits.
 
@@ -128,7 +128,7 @@ def constrained_dynamics(
 
 
 def solve_with_multipliers(
-    where: str, system: System, q: Array, metric: Metric, A: Array, b: Array, c: Array, limits: Limits = EXACT
+    where: str, system: System, q: Array, metric: Metric, A: Array, b: Array, c: Array, limits: RankLimits = EXACT
 ) -> tuple[Array, Array]:
     """The x (nv,) with M x = b + Aᵀλ and A x = c (k,), and λ (k,), of least norm; NaN beyond the limits."""
     # the free motion, the residual of the rows under it, and the smallest force that removes the residual
@@ -146,7 +146,7 @@ class _Smallest(NamedTuple):
 
     p: Array
     coefficients: list[Scalar]
-    basis: Basis
+    basis: OrthogonalBasis
     kept: list[int]
 
 
@@ -157,7 +157,7 @@ def _smallest(
     metric: Metric,
     A: Array,
     residual: Callable[[Array, int], Scalar],
-    limits: Limits,
+    limits: RankLimits,
 ) -> _Smallest:
     """The smallest correction; ``residual(u, j)`` is the residual of row j of A, u = L⁻ᵀ A[j]."""
     rank = _rank_for(where, system, q)
@@ -167,14 +167,14 @@ def _smallest(
     return _Smallest(*basis.smallest(metric.weight), basis, kept)
 
 
-def correction(system: System, q: Array, residual: Array, limits: Limits = EXACT) -> Array:
+def correction(system: System, q: Array, residual: Array, limits: RankLimits = EXACT) -> Array:
     """The smallest change (nv,) in the mass metric with A change = residual (k,); NaN beyond the limits."""
     metric, A = mass_metric(system, q), constraint_jacobian(system, q)
     found = _smallest("correction", system, q, metric, A, lambda u, j: residual[j], limits)
     return _marked(found.basis, metric.raised(found.p * metric.weight))
 
 
-def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Array, Array]:
+def projections(system: System, q: Array, *, limits: RankLimits = EXACT) -> tuple[Array, Array]:
     """P and P_u = Pᵀ (nv, nv): velocities onto A P qd = 0, forces onto those that the constraints do not balance.
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹; P removes from a velocity the part that is M-orthogonal to the allowed ones.
@@ -194,7 +194,7 @@ def projections(system: System, q: Array, *, limits: Limits = EXACT) -> tuple[Ar
     return P, P.T
 
 
-def impulse_rows(system: System, q: Array, metric: Metric, J: Array, limits: Limits = EXACT) -> Array:
+def impulse_rows(system: System, q: Array, metric: Metric, J: Array, limits: RankLimits = EXACT) -> Array:
     """U (m, nv) with J W Jᵀ = U diag(w) Uᵀ for rows J (m, nv); W is the response to impulses in a metric.
 
     W = M⁻¹ if that is the metric, or under constraints the response of velocities that keep A qd: impulses Jᵀl change
@@ -216,8 +216,8 @@ def _above(metric: Metric, j: int) -> list[int]:
 
 
 def _basis(
-    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: Limits
-) -> Basis:
+    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: RankLimits
+) -> OrthogonalBasis:
     kept = [j for j in range(rank.rows) if j not in rank.vanishing]
     usual, weight = [rank.sizes[j] ** 2 for j in kept], metric.weight
     if rank.least < rank.most:
@@ -239,8 +239,8 @@ _CHANGES, _CHANGES_LEAST = 1e-8, 1e-12
 
 
 def _basis_of_branch(
-    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: Limits
-) -> Basis:
+    system: System, q: Array, metric: Metric, u: list[Array], r: list[Scalar], rank: Rank, limits: RankLimits
+) -> OrthogonalBasis:
     """The basis of as many rows as are independent at q, within the limits if neighbouring configurations have as many.
 
     They do if, for velocities x and y that A allows, dA y along x lies in the range of A; in a dead centre it does not.
@@ -250,7 +250,7 @@ def _basis_of_branch(
     error = padded_error(system, q)[kept] / lengths
     slack = (error @ error) * _BENDS**2
 
-    def of(r: list[Scalar]) -> Basis:
+    def of(r: list[Scalar]) -> OrthogonalBasis:
         return orthogonalize_dependent(u, r, weight, usual, rank.most, limits, rank.least, slack)
 
     basis, velocities = of(r), []
@@ -268,7 +268,7 @@ def _basis_of_branch(
     return basis
 
 
-def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
+def _multipliers(basis: OrthogonalBasis, t: list[Scalar], k: int) -> Array:
     """λ (k,) with R λ = t; the smallest, if the rows may be dependent."""
     if not basis.left:
         return back_substitute(basis.R, t)
@@ -279,7 +279,7 @@ def _multipliers(basis: Basis, t: list[Scalar], k: int) -> Array:
     return orthogonalize(rows, t, ones, ones).smallest(ones)[0][:k]
 
 
-def _marked(basis: Basis, result: Array) -> Array:
+def _marked(basis: OrthogonalBasis, result: Array) -> Array:
     """The result, NaN where the rank has dropped. Not checked for scalars without comparison, such as symbols."""
     if not basis.own or not all(map(comparable, basis.own)):
         return result

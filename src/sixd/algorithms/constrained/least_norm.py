@@ -19,7 +19,7 @@ import numpy as np
 from sixd.spatial.scalar import Array, Scalar, maximum, minimum, where
 
 
-class Limits(NamedTuple):
+class RankLimits(NamedTuple):
     """Limits beyond which vectors are not accepted as a basis, as fractions of squared norms.
 
     ``dependent``: a vector is dependent if less than this fraction is left after its components along the others are
@@ -36,11 +36,11 @@ class Limits(NamedTuple):
     double: float = 1e-8
 
 
-EXACT = Limits()
-COARSE = Limits(dependent=1e-9, vanished=1e-11, surplus=1e-3, double=1e-4)  # for float32
+EXACT = RankLimits()
+COARSE = RankLimits(dependent=1e-9, vanished=1e-11, surplus=1e-3, double=1e-4)  # for float32
 
 
-class Basis(NamedTuple):
+class OrthogonalBasis(NamedTuple):
     """Orthogonal vectors v_s (n,) with u_j = Σ v_s R_s[j]; y_s are the products v_s·x that x must have.
 
     ``own`` are numbers above 1 as long as the vectors are within the limits. ``absent`` are, for each of the last,
@@ -69,7 +69,7 @@ class Basis(NamedTuple):
         """A number above 0 if the vectors are within the limits."""
         return reduce(minimum, self.own) - 1
 
-    def add(self, v: Array, y: Scalar, square: Scalar, before: Scalar, usual: Scalar, limits: Limits) -> Scalar:
+    def add(self, v: Array, y: Scalar, square: Scalar, before: Scalar, usual: Scalar, limits: RankLimits) -> Scalar:
         """Append v, whose square was ``before`` prior to orthogonalization; return 1/(v·v)."""
         self.v.append(v)
         self.inverse.append(1 / square)
@@ -96,12 +96,12 @@ def orthogonalize(
     r: Sequence[Scalar],
     weight: Array,
     usual: Sequence[float] | Array,
-    limits: Limits = EXACT,
-) -> Basis:
+    limits: RankLimits = EXACT,
+) -> OrthogonalBasis:
     """A basis of independent vectors u, in their order; ``usual`` are their usual squares."""
     u, r, k = list(u), list(r), len(u)
     before = [inner(x, x, weight) for x in u]
-    basis = Basis([], [], [], [], [], [], [])
+    basis = OrthogonalBasis([], [], [], [], [], [], [])
     for s in range(k):
         square = inner(u[s], u[s], weight) if s else before[s]
         inverse = basis.add(u[s], r[s], square, before[s], usual[s], limits)
@@ -120,16 +120,16 @@ def orthogonalize_dependent(
     weight: Array,
     usual: Sequence[float] | Array,
     rank: int,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
     least: int | None = None,
     slack: Scalar = 0,
-) -> Basis:
+) -> OrthogonalBasis:
     """A basis of ``rank`` of the vectors u: each step takes the one with the largest part outside the basis.
 
     Steps after ``least`` are optional: they need a part above the limits, and above ``slack`` times the usual square.
     """
     u, r = list(u), list(r)
-    basis = Basis([], [], [], [], [], [], [])
+    basis = OrthogonalBasis([], [], [], [], [], [], [])
     before = [inner(x, x, weight) for x in u]
     for step in range(rank):
         squares = [inner(x, x, weight) for x in u]

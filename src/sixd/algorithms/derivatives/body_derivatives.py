@@ -27,7 +27,7 @@ from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import congruence, crf, inverse_transform
 
 
-class _Bodies(NamedTuple):
+class _BodyTerms(NamedTuple):
     """In world coordinates, lists over bodies: S and xi (6, nv_i) of its joint, I (6, 6), and its momentum h (6,)."""
 
     S: list[Array]
@@ -64,12 +64,12 @@ def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Energ
     return EnergySlopes(*(_table(model, found, (), per) for found in (kinetic_q, kinetic_qd, potential_q)))
 
 
-def _bodies(model: Model, q: Array, qd: Array) -> _Bodies:
+def _bodies(model: Model, q: Array, qd: Array) -> _BodyTerms:
     kinematics = joint_kinematics(model, q, qd)
     v, xi = body_velocities(model, kinematics), velocity_changes(model, kinematics, q, qd)
     X_W = world_transforms(model, kinematics.X)
     X_out = [inverse_transform(X) for X in X_W]
-    return _Bodies(
+    return _BodyTerms(
         [X @ S for X, S in zip(X_out, kinematics.S, strict=True)],
         [X @ x for X, x in zip(X_out, xi, strict=True)],
         [congruence(X, I) for X, I in zip(X_W, model.inertia, strict=True)],

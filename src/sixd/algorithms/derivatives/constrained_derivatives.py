@@ -21,7 +21,7 @@ from sixd.algorithms.constrained.dynamics import (
     row_targets,
     solve_with_multipliers,
 )
-from sixd.algorithms.constrained.least_norm import EXACT, Limits
+from sixd.algorithms.constrained.least_norm import EXACT, RankLimits
 from sixd.algorithms.constrained.rank import assembled_rank
 from sixd.algorithms.constrained.rows import constraint_bias, constraint_jacobian, padded_error
 from sixd.algorithms.derivatives.any_system import inverse_slopes
@@ -44,7 +44,7 @@ class ConstrainedSlopes(NamedTuple):
     lam_tau: Array
 
 
-class _Rows(NamedTuple):
+class _ConstraintRows(NamedTuple):
     """The rows at a state: A (k, nv), and of each column dA (k, nv), along q, and the changes of A qdd - c, (k,)."""
 
     A: Array
@@ -62,7 +62,7 @@ def constrained_derivatives(
     *,
     stabilisation: Scalar = 0.0,
     f_ext: Array | None = None,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
 ) -> ConstrainedSlopes:
     """Derivatives of ``constrained_dynamics`` in the tangent space at q."""
     force = {} if f_ext is None else {"f_ext": f_ext}
@@ -88,7 +88,7 @@ def constrained_derivatives(
 
 
 def _solve(
-    system: System, q: Array, metric: Metric, A: Array, b: Array, c: Array, limits: Limits
+    system: System, q: Array, metric: Metric, A: Array, b: Array, c: Array, limits: RankLimits
 ) -> tuple[Array, Array]:
     """The x (nv,) and λ (k,) with M x = b + Aᵀλ and A x = c."""
     if not system.constraints:
@@ -96,7 +96,7 @@ def _solve(
     return solve_with_multipliers(WHERE, system, q, metric, A, b, c, limits)
 
 
-def _row_slopes(system: System, q: Array, qd: Array, qdd: Array, stabilisation: Scalar) -> _Rows:
+def _row_slopes(system: System, q: Array, qd: Array, qdd: Array, stabilisation: Scalar) -> _ConstraintRows:
     """The rows and their changes along each freedom, by dual numbers."""
     A, zero = constraint_jacobian(system, q), np.zeros(system.nv, dtype=int)
     dA, by_q, by_qd = [], [], []
@@ -113,10 +113,10 @@ def _row_slopes(system: System, q: Array, qd: Array, qdd: Array, stabilisation: 
         dA.append(slope)
         by_q.append(change)
         by_qd.append(faster)
-    return _Rows(A, dA, by_q, by_qd)
+    return _ConstraintRows(A, dA, by_q, by_qd)
 
 
-def null_part(system: System, q: Array, metric: Metric, A: Array, lam: Array, limits: Limits) -> Array:
+def null_part(system: System, q: Array, metric: Metric, A: Array, lam: Array, limits: RankLimits) -> Array:
     """y (nv,) with A y = λ; zero if the equations are independent."""
     zero = np.zeros(system.nv, dtype=int)
     if not system.constraints:

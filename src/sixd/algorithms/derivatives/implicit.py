@@ -15,7 +15,7 @@ import numpy as np
 from sixd.algorithms import solve
 from sixd.algorithms.aba import Articulated, aba, articulated_inertias, hybrid
 from sixd.algorithms.constrained import dynamics
-from sixd.algorithms.constrained.least_norm import EXACT, Limits
+from sixd.algorithms.constrained.least_norm import EXACT, RankLimits
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.derivatives.constrained_derivatives import null_part
 from sixd.algorithms.kinematics import joint_transforms
@@ -85,7 +85,7 @@ def constrained_dynamics(
     *,
     stabilisation: Scalar = 0.0,
     f_ext: Array | None = None,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
 ) -> tuple[Array, Array]:
     """(qdd, λ), with x = ∂qdd and ∂λ from M x = ∂(tau - ID + Aᵀλ) + Aᵀ∂λ and A x = ∂(c - A qdd), qdd and λ held.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sixd.algorithms.aba import factors_small, inverse_small
 from sixd.algorithms.constrained.dynamics import comparable, mass_metric
-from sixd.algorithms.constrained.least_norm import EXACT, Limits, back_substitute, orthogonalize
+from sixd.algorithms.constrained.least_norm import EXACT, RankLimits, back_substitute, orthogonalize
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import acceleration
@@ -40,7 +40,7 @@ _NEAR = 1e-4  # a smaller part than this in one configuration explains why its r
 
 
 @dataclass(frozen=True)
-class Rows:
+class OperationalRows:
     """Rows A (k, nv) beside the mass matrix.
 
     ``solve(r)`` returns x (nv,), the smallest in the metric of M with A x = r (k,), and multipliers λ (k,): M x = Aᵀλ.
@@ -72,9 +72,9 @@ def operational_rows(
     frame: str | Stack,
     expressed_in: str = "body",
     regularization: float = 0.0,
-    limits: Limits = EXACT,
+    limits: RankLimits = EXACT,
     unactuated: tuple[int, ...] = (),
-) -> Rows:
+) -> OperationalRows:
     """The rows of a stack; before them those of M of the freedoms ``unactuated``, whose forces M qdd they prescribe.
 
     The functions below have the same options.
@@ -87,7 +87,7 @@ def operational_rows(
     make = _by_products if is_large(system) else _by_basis
     solve, divide, own = make(system, q, A, extra if regularization else extra[:, :0], usual.squares, limits)
     watched = not regularization and all(comparable(x) for x in own)
-    return Rows(A, solve, divide, reduce(minimum, own) > 1 if watched else None)
+    return OperationalRows(A, solve, divide, reduce(minimum, own) > 1 if watched else None)
 
 
 def _matrix(system: System, q: Array, frame: str | Stack, expressed_in: str, unactuated: tuple[int, ...]) -> Array:
@@ -96,7 +96,7 @@ def _matrix(system: System, q: Array, frame: str | Stack, expressed_in: str, una
 
 
 def _by_basis(
-    system: System, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: Limits
+    system: System, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: RankLimits
 ) -> tuple[Any, Any, list[Scalar]]:
     """solve, divide, and numbers above 1 as long as the rows are independent, by an orthogonal basis."""
     metric, n = mass_metric(system, q), system.nv
@@ -115,7 +115,7 @@ def _by_basis(
 
 
 def _by_products(
-    model: Any, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: Limits
+    model: Any, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: RankLimits
 ) -> tuple[Any, Any, list[Scalar]]:
     """The same by the matrix A M⁻¹ Aᵀ, of trees with so many freedoms that M is not factored: O(nv) for each row."""
     X = solve_columns(model, q, A.T)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import click
 
 import sixd
-from sixd.api.check_model import Findings
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
+from sixd.inspection.check_model import Findings
 from sixd.model import Model
 from sixd.model.parts import Finding
 

@@ -7,12 +7,12 @@ import math
 import click
 
 import sixd
-from sixd.api.comparison import KINDS
 from sixd.cli.arguments.robot import TRUST, RobotSource
 from sixd.cli.arguments.robot import complete as complete_robot
 from sixd.cli.group import command
 from sixd.cli.output import print_json, printable
 from sixd.cli.usage import names_in, wrong_call
+from sixd.inspection.comparison import KINDS
 
 _ENDS = ("a", "b", "both")
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from sixd.codegen.llvm.ir import Code, Type, Value
+from sixd.codegen.llvm.ir import FunctionBody, Type, Value
 from sixd.codegen.llvm.vector_math import FUNCTIONS, find_small_angles
 from sixd.trace.expr import Expr
 from sixd.trace.ops import Op
@@ -68,7 +68,7 @@ class Body:
     """
 
     def __init__(
-        self, program: Program, code: Code, type: Type, memory: Memory, order: Sequence[Expr] | None = None
+        self, program: Program, code: FunctionBody, type: Type, memory: Memory, order: Sequence[Expr] | None = None
     ) -> None:
         self.program, self.code, self.type, self.memory, self.order = program, code, type, memory, order
         self.values: dict[int, Value] = {}
@@ -93,7 +93,7 @@ class Body:
             squares = code.fma(watched, watched, squares)
         return None if limit is None else squares.compare("ugt", limit)
 
-    def _do(self, task: Task) -> list[Value]:
+    def _do(self, task: ScheduledTask) -> list[Value]:
         if task.node is not None:
             return [self._operation(task.node, task.product)]
         assert task.group is not None
@@ -142,7 +142,7 @@ class Body:
         return self._value(a)
 
 
-def fuse(code: Code, op: Op, a: Value, b: Value, c: Value, *, is_left: bool) -> Value:
+def fuse(code: FunctionBody, op: Op, a: Value, b: Value, c: Value, *, is_left: bool) -> Value:
     """The sum or difference of a b and c, rounded once; ``is_left``: a b is the first argument."""
     if is_left:
         return code.fma(a, b, c if op is Op.ADD else -c)
@@ -152,7 +152,7 @@ def fuse(code: Code, op: Op, a: Value, b: Value, c: Value, *, is_left: bool) -> 
 # tasks and their order -----------------------------------------------------------------------------
 
 
-class Task(NamedTuple):
+class ScheduledTask(NamedTuple):
     """An operation (``node``), or the load or store of a group of entries; the values it needs and gives.
 
     ``product`` is the argument of a sum or difference that is fused with it, because nothing else uses it.
@@ -171,7 +171,7 @@ def tasks(
     outputs: Sequence[Group],
     fuse: bool,
     order: Sequence[Expr] | None = None,
-) -> list[Task]:
+) -> list[ScheduledTask]:
     """All tasks in order; a group is loaded before its first entry is needed, and stored when it is complete.
 
     ``order``: the nodes in the order of their operations, depth-first if omitted.
@@ -189,10 +189,10 @@ def tasks(
             product[node.index] = once[0]
     absorbed = {p.index for p in product.values()}
     live = {n.index for n in order}
-    loads: dict[int, Task] = {}
+    loads: dict[int, ScheduledTask] = {}
     for group in inputs:
         entries = _entries(program.inputs, group)
-        made = Task(None, group, (), tuple(e for e in entries if e.index in live))
+        made = ScheduledTask(None, group, (), tuple(e for e in entries if e.index in live))
         loads |= {e.index: made for e in made.gives}
     missing: dict[int, list[Group]] = {}
     left: Counter[Group] = Counter()
@@ -201,7 +201,7 @@ def tasks(
             missing.setdefault(e.index, []).append(group)
             left[group] += 1
 
-    found: list[Task] = []
+    found: list[ScheduledTask] = []
     loaded: set[Group | None] = set()
     for node in order:
         if node.op is Op.INPUT and loads[node.index].group not in loaded:
@@ -210,16 +210,16 @@ def tasks(
         elif node.op not in (Op.INPUT, Op.CONST) and node.index not in absorbed:
             fused = product.get(node.index)
             args = [x for a in node.args for x in (a.args if a is fused else (a,))]
-            found.append(Task(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), fused))
+            found.append(ScheduledTask(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), fused))
         for group in missing.get(node.index, ()):
             left[group] -= 1
             if not left[group]:
                 needs = [e for e in _entries(program.outputs, group) if e.op is not Op.CONST]
-                found.append(Task(None, group, tuple(needs), ()))
+                found.append(ScheduledTask(None, group, tuple(needs), ()))
     return found
 
 
-def most_live(found: Sequence[Task]) -> int:
+def most_live(found: Sequence[ScheduledTask]) -> int:
     """The largest number of values that are live at a time in a list of tasks."""
     last = {a.index: k for k, task in enumerate(found) for a in task.needs}
     live: set[int] = set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory
-from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries
 from sixd.codegen.llvm.vector_math import FUNCTIONS
@@ -25,7 +25,7 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True,
     ``arrays``: the data of the inputs, then of the outputs, which overlap nothing. ``lanes``: the floats of a vector.
     """
     module = Module(has_fma)
-    code = Code(module)
+    code = FunctionBody(module)
     type = Type(KINDS[dtype])
     if is_large(program):
         together = lanes if has_fma else 1
@@ -37,18 +37,18 @@ def emit_entry(program: Program, dtype: str, limit: float, has_fma: bool = True,
         inputs, outputs = data[: len(program.inputs)], data[len(program.inputs) :]
         row = Entries(code, type, program, inputs, outputs, flags=", !invariant.load !1")
         row.fill_zeros()
-        suspect = _Row(program, code, type, row, inputs, lanes if has_fma else 1).write(limit)
+        suspect = _SingleState(program, code, type, row, inputs, lanes if has_fma else 1).write(limit)
     assert suspect is not None
     code.do(f"ret {suspect}")
     module.define("entry", f"zeroext i1 @entry(ptr %arrays, ptr %context) nounwind {ATTRIBUTES}", code)
     return str(module)
 
 
-class _Row(Body):
+class _SingleState(Body):
     """The body of one row; sines and cosines of inputs are computed first, and read from memory where they are used."""
 
     def __init__(
-        self, program: Program, code: Code, type: Type, memory: Memory, inputs: Sequence[Value], lanes: int
+        self, program: Program, code: FunctionBody, type: Type, memory: Memory, inputs: Sequence[Value], lanes: int
     ) -> None:
         super().__init__(program, code, type, memory)
         self.ready: dict[int, Value] = {}  # addresses
@@ -87,7 +87,7 @@ class _Row(Body):
         return super()._operation(node, product)
 
 
-def _gather(code: Code, vector: Type, addresses: list[Value], indices: list[tuple[int, int]]) -> Value:
+def _gather(code: FunctionBody, vector: Type, addresses: list[Value], indices: list[tuple[int, int]]) -> Value:
     """A vector of the numbers at these addresses, then zeros; ``indices`` tell which are neighbours."""
     size, lanes = Type(vector.kind).bytes, vector.lanes
     flags = f"align {size}, !invariant.load !1"

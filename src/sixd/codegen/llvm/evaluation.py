@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.machine import (
     ALIGNED,
     CONTIGUOUS_ALIGNED,
@@ -44,7 +44,7 @@ DECLINED = "inttoptr (i64 1 to ptr)"  # an address that no object has
 
 def define_evaluate(module: Module) -> None:
     """Define ``evaluate(plan, args, out)``: the result, null after an error, or ``DECLINED``; out may be null."""
-    code = Code(module)
+    code = FunctionBody(module)
     call, out = _Evaluation(code), Value(code, POINTER, "%out")
     call.read_inputs()
     call.count_rows()
@@ -57,7 +57,7 @@ def define_evaluate(module: Module) -> None:
 class _Evaluation:
     """The parts of ``evaluate``, in their order."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: FunctionBody) -> None:
         self.code, self.plan = code, Value(code, POINTER, "%plan")
         for name, kind, count in (
             ("data", "ptr", MOST_ARRAYS), ("steps", "i64", MOST_ARRAYS), ("made", "ptr", MOST_ARRAYS),
@@ -80,11 +80,13 @@ class _Evaluation:
         """A word of the plan for the arrays' float width."""
         return read(self.code, self.kind, 8 * KIND.index(name), type)
 
-    def spec(self, k: Value) -> _Spec:
+    def spec(self, k: Value) -> _ArraySpec:
         """What the plan says of an array."""
         code = self.code
         table = code.at(self.plan, k * (8 * len(SPEC)) + 8 * index_of("specs"))
-        return _Spec(*(read(code, table, 8 * n, POINTER if name == "shape" else WORD) for n, name in enumerate(SPEC)))
+        return _ArraySpec(
+            *(read(code, table, 8 * n, POINTER if name == "shape" else WORD) for n, name in enumerate(SPEC))
+        )
 
     def call(self, returns: str, function: str | Value, *arguments: object) -> Value:
         """Call a function, or one of the plan by its name."""
@@ -118,7 +120,7 @@ class _Evaluation:
 
         code.repeat(self.inputs, one)
 
-    def check(self, array: Value, spec: _Spec, mask: int, flags: int) -> None:
+    def check(self, array: Value, spec: _ArraySpec, mask: int, flags: int) -> None:
         """Decline unless the object is an array of that core, and of the first array's dtype and batch shape."""
         code = self.code
         self.decline_if(read(code, array, TYPE).compare("ne", self.array_type))
@@ -211,7 +213,7 @@ class _Evaluation:
         code.repeat(self.outputs, one)
         return []
 
-    def _whole_shape(self, k: Value, spec: _Spec) -> Sequence[Value]:
+    def _whole_shape(self, k: Value, spec: _ArraySpec) -> Sequence[Value]:
         """The shape of the k-th output of a batch."""
         code = self.code
         # larger ones are aligned with care (sixd.runtime.routine.new_array)
@@ -221,7 +223,7 @@ class _Evaluation:
         )
         return [Value(code, POINTER, "%shape")]
 
-    def bytes_of(self, spec: _Spec) -> Value:
+    def bytes_of(self, spec: _ArraySpec) -> Value:
         """The size of an array."""
         return spec.entries * self.size * self.rows
 
@@ -346,7 +348,7 @@ class _Evaluation:
         code.begin(after)
 
 
-class _Spec(NamedTuple):
+class _ArraySpec(NamedTuple):
     """The words of a plan for an array: dimensions and entries of its core, and the address of the core's shape."""
 
     dimensions: Value
@@ -354,7 +356,7 @@ class _Spec(NamedTuple):
     shape: Value
 
 
-def read(code: Code, base: Value | str, byte: int = 0, type: Type = WORD) -> Value:
+def read(code: FunctionBody, base: Value | str, byte: int = 0, type: Type = WORD) -> Value:
     """A field of an object or a table."""
     return code.load(type, code.at(base, byte), "align 4")
 
@@ -363,9 +365,9 @@ def void(_: Value) -> None:
     """Nothing, of what a call returns."""
 
 
-def _dimensions(code: Code, array: Value) -> Value:
+def _dimensions(code: FunctionBody, array: Value) -> Value:
     return code.emit(WORD, f"sext {read(code, array, NDIM, INT)} to i64")
 
 
-def _narrow(code: Code, word: Value) -> Value:
+def _narrow(code: FunctionBody, word: Value) -> Value:
     return code.emit(INT, f"trunc {word} to i32")

@@ -74,7 +74,7 @@ class Value:
 
     __slots__ = ("code", "text", "type")
 
-    def __init__(self, code: Code, type: Type, text: str) -> None:
+    def __init__(self, code: FunctionBody, type: Type, text: str) -> None:
         self.code, self.type, self.text = code, type, text
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ class Value:
         return self.code.emit(type, f"{'fptrunc' if kind == 'float' else 'fpext'} {self} to {type}")
 
 
-class Code:
+class FunctionBody:
     """The body of a function being generated: lines with numbered values, and the current block.
 
     ``memo`` keeps intermediate results that later operations can reuse, such as the reduction of an angle for sin and
@@ -308,7 +308,7 @@ class Module:
         self,
         has_fma: bool = True,
         on_gpu: bool = False,
-        reciprocal: Callable[[Code, Value], Value] | None = None,
+        reciprocal: Callable[[FunctionBody, Value], Value] | None = None,
         calls_rare: bool = True,
         calls_angles: bool = False,
     ) -> None:
@@ -325,7 +325,7 @@ class Module:
         """Whether a function of that name was defined."""
         return name in self._functions
 
-    def define(self, name: str, head: str, code: Code) -> None:
+    def define(self, name: str, head: str, code: FunctionBody) -> None:
         """Add a function of a new name: ``head`` is the text between ``define`` and the brace."""
         assert not self.has(name), name
         self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.first_lines, *code.lines, "}"])

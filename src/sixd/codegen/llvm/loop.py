@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sixd.codegen.llvm.body import KINDS, Body, Group
-from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.machine import CACHE, LINE, MALLOC, offset
 from sixd.codegen.llvm.rolled import define_rolled, is_large
 from sixd.codegen.llvm.rows import (
@@ -22,7 +22,7 @@ from sixd.codegen.llvm.rows import (
     store_rows,
     tiles,
 )
-from sixd.codegen.llvm.wide import Piece, align_rows, pieces, wide_outputs
+from sixd.codegen.llvm.wide import StoredRange, align_rows, pieces, wide_outputs
 from sixd.trace.program import Program
 
 FLAG = Type("i1")
@@ -53,10 +53,10 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     A function of its own, so that LLVM does not move its constants out of the loop, where they would fill registers.
     """
     if is_large(program):
-        define_rolled(module, "vector", program, type, limit, lambda code: _Rows(code, type, program))
+        define_rolled(module, "vector", program, type, limit, lambda code: _VectorRows(code, type, program))
         return
-    code = Code(module)
-    rows = _Rows(code, type, program)
+    code = FunctionBody(module)
+    rows = _VectorRows(code, type, program)
     if program.operations >= LONG and not rows.wide and sum(width for _, _, width in rows.outputs) >= MANY_RESULTS:
         module.effort = 1
     rows.fill_zeros()
@@ -69,7 +69,7 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
 def define_loop(module: Module, arrays: int, lanes: int, wide: Mapping[int, int]) -> None:
     """Define ``loop``, which calls ``vector`` for all rows of the arrays; ``wide``: those that can be written past the
     cache, with the sizes of their rows [bytes]."""
-    code = Code(module)
+    code = FunctionBody(module)
     count = _word(code, "%dims", 0, WORD)
     # the rows' addresses are kept in memory: there are more of them than registers
     code.do(f"%rows_of = alloca [{arrays * (lanes + 1)} x ptr], align 8")
@@ -120,16 +120,16 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: Mapping[int, int]
     module.define("loop", "void @loop(ptr %args, ptr %dims, ptr %steps, ptr %context)", code)
 
 
-class _Rows:
+class _VectorRows:
     """Access to one vector of rows: groups are tiles."""
 
-    def __init__(self, code: Code, type: Type, program: Program) -> None:
+    def __init__(self, code: FunctionBody, type: Type, program: Program) -> None:
         self.code, self.type, self.shift = code, type, len(program.inputs)
         self.size = Type(type.kind).bytes
         self.arrays = len(program.inputs) + len(program.outputs)
         self.rolled = is_large(program)
         # pieces of wide outputs by their first entry and width
-        self.wide: dict[int, dict[tuple[int, int], Piece]] = {}
+        self.wide: dict[int, dict[tuple[int, int], StoredRange]] = {}
         for k in wide_outputs(program, type):
             found = pieces(len(program.outputs[k].entries), type)
             self.wide[k] = {(p.first, p.width): p for p in found}
@@ -213,10 +213,10 @@ class _Rows:
             code.do(f"call void @llvm.prefetch.p0({code.at(row, ahead + byte)}, i32 {write}, i32 3, i32 1)")
 
 
-def row_addresses(code: Code, k: Value | int, lanes: int) -> list[Value]:
+def row_addresses(code: FunctionBody, k: Value | int, lanes: int) -> list[Value]:
     """The addresses of the rows of array k, from the table ``%rows_of``."""
     return [_word(code, "%rows_of", k * lanes + lane, POINTER) for lane in range(lanes)]
 
 
-def _word(code: Code, base: str, k: Value | int, type: Type) -> Value:
+def _word(code: FunctionBody, base: str, k: Value | int, type: Type) -> Value:
     return code.load(type, code.at(base, k * 8), "align 8")

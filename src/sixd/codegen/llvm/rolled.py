@@ -16,13 +16,13 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from sixd.codegen.llvm.body import TABLE, Group, Memory, fuse
-from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
 from sixd.codegen.llvm.rows import Entries
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program
-from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, Shape, roll
+from sixd.trace.rolling import CONSTANT, INSIDE, OUTSIDE, TRUTH, SegmentShape, roll
 from sixd.trace.segments import within
 
 # a program of so many operations is rolled, in tests "always" or "never"; shorter ones run up to a tenth faster uncut
@@ -38,10 +38,10 @@ def is_large(program: Program, least: int | None = None) -> bool:
     return WHEN == "always" or (WHEN == "by size" and program.operations >= (FROM if least is None else least))
 
 
-def entries_memory(program: Program, type: Type) -> Callable[[Code], Memory]:
+def entries_memory(program: Program, type: Type) -> Callable[[FunctionBody], Memory]:
     """Access to a program's arrays entry by entry, whose addresses are in a table at ``%rows_of``."""
 
-    def memory(code: Code) -> Memory:
+    def memory(code: FunctionBody) -> Memory:
         at = [
             code.load(POINTER, code.at("%rows_of", 8 * k), _KNOWN)
             for k in range(len(program.inputs) + len(program.outputs))
@@ -57,7 +57,7 @@ def define_rolled(
     program: Program,
     type: Type,
     limit: float | None,
-    memory: Callable[[Code], Memory],
+    memory: Callable[[FunctionBody], Memory],
     together: int = 1,
 ) -> None:
     """Define ``i1 name(ptr rows_of, ptr context, i1 direct)``, which evaluates a program on a vector of rows.
@@ -66,15 +66,15 @@ def define_rolled(
     see ``Body.write``; without a limit it is false. ``together``: so many sines of one row are computed in a vector.
     """
     module.effort = 1  # at LLVM's level 2 compiling takes 1.3 times as long, and the code is no faster
-    _Writer(module, name, program, type, limit, memory, together).define()
+    _RolledWriter(module, name, program, type, limit, memory, together).define()
 
 
-class _Writer:
+class _RolledWriter:
     """Writes the functions and collects the words of the table."""
 
     def __init__(
         self, module: Module, name: str, program: Program, type: Type, limit: float | None,
-        memory: Callable[[Code], Memory], together: int,
+        memory: Callable[[FunctionBody], Memory], together: int,
     ) -> None:  # fmt: skip
         self.module, self.name, self.program, self.type = module, name, program, type
         self.limit, self.memory, self.together = limit, memory, together
@@ -98,7 +98,7 @@ class _Writer:
 
     # functions with rows -------------------------------------------------------------------------------
 
-    def _add(self, name: str, rows: Array, write: Callable[[Code], None]) -> None:
+    def _add(self, name: str, rows: Array, write: Callable[[FunctionBody], None]) -> None:
         """Append calls with these rows (n, words) of the function of that name, which ``write`` writes when it is new.
 
         Its code finds the row at ``%row``, and the arguments of the whole.
@@ -106,17 +106,17 @@ class _Writer:
         if name not in self.functions:
             self.functions[name] = len(self.functions)
             self.words.append(rows.shape[1])
-            code = Code(self.module)
+            code = FunctionBody(self.module)
             write(code)
             code.do("ret void")
             full = f"{self.name}.{name}"
             self.module.define(full, f"internal void @{full}({_ARGUMENTS}) noinline nounwind {ATTRIBUTES}", code)
         self.table += [np.array([self.functions[name] << 32 | len(rows)], np.uint64), rows.astype(np.uint64).ravel()]
 
-    def _word(self, code: Code, k: int) -> Value:
+    def _word(self, code: FunctionBody, k: int) -> Value:
         return code.load(WORD, code.at("%row", 8 * k), _KNOWN)
 
-    def _number(self, code: Code, k: int) -> Value:
+    def _number(self, code: FunctionBody, k: int) -> Value:
         """A constant of the row, in all lanes."""
         one = Type(self.type.kind)
         return code.splat(code.load(one, code.at("%row", 8 * k), _KNOWN), self.type)
@@ -128,20 +128,20 @@ class _Writer:
                 return np.asarray(numbers, np.float32).view(np.uint32).astype(np.uint64)
         return np.asarray(numbers, float).view(np.uint64)
 
-    def _get(self, code: Code, address: Value) -> Value:
+    def _get(self, code: FunctionBody, address: Value) -> Value:
         return code.load(self.type, address, f"align {self.type.bytes}")
 
-    def _put(self, code: Code, value: Value, address: Value) -> None:
+    def _put(self, code: FunctionBody, value: Value, address: Value) -> None:
         code.do(f"store {value}, {address}, align {self.type.bytes}")
 
-    def _at(self, code: Code, index: int) -> Value:
+    def _at(self, code: FunctionBody, index: int) -> Value:
         """The address of an entry of the work memory."""
         return code.at("%work", index * self.type.bytes)
 
     def _add_constants(self) -> None:
         """Outputs that are constants."""
 
-        def write(code: Code) -> None:
+        def write(code: FunctionBody) -> None:
             self._put(code, self._number(code, 1), code.at("%work", self._word(code, 0)))
 
         if self.constants:
@@ -151,12 +151,12 @@ class _Writer:
     def _add_inputs(self) -> None:
         """Copy the inputs into the work memory, group by group."""
 
-        def write(code: Code, k: int, width: int) -> None:
+        def write(code: FunctionBody, k: int, width: int) -> None:
             target = code.at("%work", self._word(code, 1))
             for j, value in enumerate(self.memory(code).load((k, self._word(code, 0), width))):
                 self._put(code, value, code.at(target, j * self.type.bytes))
 
-        for (k, width), groups in groupby(self.memory(Code(self.module)).inputs, key=lambda g: (g[0], g[2])):
+        for (k, width), groups in groupby(self.memory(FunctionBody(self.module)).inputs, key=lambda g: (g[0], g[2])):
             first = np.array([g[1] for g in groups])
             rows = np.column_stack([first, (self.rolled.inputs[k] + first) * self.type.bytes])
             self._add(f"load{k}x{width}", rows, partial(write, k=k, width=width))
@@ -187,7 +187,7 @@ class _Writer:
         if len(rows):
             self._add(f"shape{number}", rows, _ShapeWriter(self, shape).write)
 
-    def _write_sines(self, code: Code, shape: Shape, words: int) -> None:
+    def _write_sines(self, code: FunctionBody, shape: SegmentShape, words: int) -> None:
         """The sines and cosines of as many angles as a vector has lanes, from as many rows: the bits are the same."""
         vector = Type(self.type.kind, self.together)
 
@@ -210,7 +210,7 @@ class _Writer:
     def _add_outputs(self) -> None:
         """Copy the outputs from the work memory, group by group; lines of zeros are not read."""
 
-        def write(code: Code, like: Group, zeros: Sequence[bool]) -> None:
+        def write(code: FunctionBody, like: Group, zeros: Sequence[bool]) -> None:
             addresses = (self._word(code, 2 + j) for j in range(zeros.count(False)))
             values = [
                 code.const(0.0, self.type) if is_zero else self._get(code, code.at("%work", next(addresses)))
@@ -218,7 +218,7 @@ class _Writer:
             ]
             self.memory(code).store((self._word(code, 0), self._word(code, 1), len(zeros)), values, like)
 
-        memory, zero = self.memory(Code(self.module)), self.constants.get(0.0, -1)
+        memory, zero = self.memory(FunctionBody(self.module)), self.constants.get(0.0, -1)
         forms: dict[object, int] = {}
         found: list[tuple[str, Group, list[bool], list[int]]] = []
         for group in memory.outputs:
@@ -238,7 +238,7 @@ class _Writer:
     # the loop over the table ---------------------------------------------------------------------------
 
     def _define_loop(self) -> None:
-        code, end = Code(self.module), len(self.functions)
+        code, end = FunctionBody(self.module), len(self.functions)
         self.table.append(np.array([end << 32], np.uint64))
         self.module.define_raw(_table_text(f"{self.name}.table", np.concatenate(self.table)))
         size = (self.weighted + 1) * self.type.bytes
@@ -277,7 +277,7 @@ class _Writer:
         head_text = f"internal i1 @{self.name}(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}"
         self.module.define(self.name, head_text, code)
 
-    def _allocate(self, code: Code, size: int) -> None:
+    def _allocate(self, code: FunctionBody, size: int) -> None:
         """Work memory from the heap, which begins at a cache line; if there is none, count that and return."""
         code.do(f"%memory = call ptr {_context(code, 'malloc').text}(i64 {size + LINE})")
         code.do(f"br {Value(code, POINTER, '%memory').compare('eq', 0)}, label %none, label %got")
@@ -288,7 +288,7 @@ class _Writer:
         line = (code.emit(WORD, "ptrtoint ptr %memory to i64") + (LINE - 1)) & -LINE
         code.do(f"%work = inttoptr {line} to ptr")
 
-    def _suspect(self, code: Code) -> Value:
+    def _suspect(self, code: FunctionBody) -> Value:
         if self.limit is None:
             return code.const(False, Type("i1"))
         squares = self._get(code, self._at(code, self.squares))
@@ -304,13 +304,13 @@ class _Writer:
 class _ShapeWriter:
     """Writes the function of a shape."""
 
-    def __init__(self, writer: _Writer, shape: Shape) -> None:
+    def __init__(self, writer: _RolledWriter, shape: SegmentShape) -> None:
         self.w, self.shape = writer, shape
         self.position = {n.index: k for k, n in enumerate(shape.nodes)}
         self.values: dict[tuple[int, int], Value] = {}  # by (INSIDE, index) or (OUTSIDE + address, offset)
         self.bases: dict[int, Value] = {}
 
-    def write(self, code: Code) -> None:
+    def write(self, code: FunctionBody) -> None:
         """Append all operations."""
         w, shape = self.w, self.shape
         self.code = code
@@ -368,13 +368,13 @@ class _ShapeWriter:
         return self.code.at(self.bases[base], offset * self.w.type.bytes)
 
 
-def _is_sines(shape: Shape) -> bool:
+def _is_sines(shape: SegmentShape) -> bool:
     """Whether a segment has only the sine and cosine of an input, which are not outputs."""
     alone = all(arguments == ((OUTSIDE, 0),) for arguments in shape.arguments)
     return alone and not shape.outputs and all(node.op in (Op.SIN, Op.COS) for node in shape.nodes)
 
 
-def _context(code: Code, name: str) -> Value:
+def _context(code: FunctionBody, name: str) -> Value:
     return code.load(POINTER, code.at("%context", offset(name)), "align 8")
 
 

@@ -15,12 +15,12 @@ from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory
-from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
-from sixd.trace.stages import Recipe, Work
+from sixd.trace.stages import ProgramCall, Recipe
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
@@ -49,14 +49,14 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     return str(module)
 
 
-def _write_body(program: Program, code: Code, type: Type, memory: Memory) -> None:
+def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:
     """Append the operations of a program."""
     Body(program, code, type, memory).write(None)
 
 
 def _define_program(module: Module, program: Program, type: Type, name: str, write: Callable[..., Any]) -> None:
     """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows."""
-    code = Code(module)
+    code = FunctionBody(module)
     inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
     outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
     if is_large(program, ROLLED_FROM):
@@ -73,7 +73,12 @@ def _define_program(module: Module, program: Program, type: Type, name: str, wri
 
 
 def _write_program(
-    code: Code, program: Program, type: Type, inputs: list[Value], outputs: list[Value], write: Callable[..., Any]
+    code: FunctionBody,
+    program: Program,
+    type: Type,
+    inputs: list[Value],
+    outputs: list[Value],
+    write: Callable[..., Any],
 ) -> None:
     """Append the operations of a program on arrays at these addresses, where every entry is a vector."""
     entries = Entries(code, type, program, inputs, outputs)
@@ -97,7 +102,7 @@ class RowAccess(Protocol):
 class _VectorRows:
     """A vector of rows, whose addresses are in the table ``%rows_of``."""
 
-    def __init__(self, code: Code, type: Type) -> None:
+    def __init__(self, code: FunctionBody, type: Type) -> None:
         self.code, self.type, self.size = code, type, Type(type.kind).bytes
 
     def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
@@ -133,13 +138,13 @@ class Works:
         module: Module,
         recipe: Recipe,
         type: Type,
-        rows: Callable[[Code, Type], RowAccess] = _VectorRows,
+        rows: Callable[[FunctionBody, Type], RowAccess] = _VectorRows,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
-        write: Callable[[Program, Code, Type, Memory], Any] = _write_body,
+        write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
-        self.code, self.write_body = Code(module), write
+        self.code, self.write_body = FunctionBody(module), write
         self.rows = rows(self.code, type)
         self.names: dict[int, str] = {}
         for work in recipe.works:
@@ -193,7 +198,7 @@ class Works:
             for j in range(size):
                 self.put(self.get(source + j), target + j)
 
-    def _call(self, work: Work, inputs: list[int], outputs: list[int]) -> None:
+    def _call(self, work: ProgramCall, inputs: list[int], outputs: list[int]) -> None:
         sources, targets = ([self.at(entry) for entry in entries] for entries in (inputs, outputs))
         name = self.names.get(id(work.program))
         if name is not None:
@@ -202,7 +207,7 @@ class Works:
         self.code.memo.clear()  # of blocks that may not have been run
         _write_program(self.code, work.program, self.type, sources, targets, self.write_body)
 
-    def work(self, work: Work) -> None:
+    def work(self, work: ProgramCall) -> None:
         """Append a call."""
         inputs, outputs = ([self.start[n] for n in names] for names in (work.inputs, work.outputs))
         if work.most == 1 and not work.when:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from sixd.codegen.llvm.body import Group
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.trace.program import Program
 
 Part = tuple[Value, Value | int, Value]  # of a row: its address, the part's distance from there [bytes], the entries
@@ -32,7 +32,9 @@ def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
     return found
 
 
-def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byte: int, align: int) -> list[Value]:
+def load_tile(
+    code: FunctionBody, pointers: Sequence[Value], type: Type, width: int, byte: int, align: int
+) -> list[Value]:
     """``width`` vectors: entry j of every row, counted from ``byte`` in each row."""
     part = Type(type.kind, width)
     rows = [code.load(part, code.at(p, byte), f"align {align}, !invariant.load !1") for p in pointers]
@@ -41,7 +43,7 @@ def load_tile(code: Code, pointers: Sequence[Value], type: Type, width: int, byt
     return transpose(code, blocks)
 
 
-def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
+def rows_of_tile(code: FunctionBody, columns: Sequence[Value]) -> list[Value]:
     """The inverse of the transposition in :func:`load_tile`: each row's entries from vectors of all rows' entries."""
     width, type = len(columns), columns[0].type
     part = Type(type.kind, width)
@@ -49,13 +51,13 @@ def rows_of_tile(code: Code, columns: Sequence[Value]) -> list[Value]:
     return [_extract(code, blocks[row % width], row // width * width, part) for row in range(type.lanes)]
 
 
-def store_rows(code: Code, parts: Sequence[Part], flags: str) -> None:
+def store_rows(code: FunctionBody, parts: Sequence[Part], flags: str) -> None:
     """Store parts of rows."""
     for row, byte, entries in parts:
         code.do(f"store {entries}, {code.at(row, byte)}, {flags}")
 
 
-def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
+def transpose(code: FunctionBody, registers: Sequence[Value]) -> list[Value]:
     """Transpose each square block of w registers: log2(w) stages, each of which swaps halves at one distance."""
     registers = list(registers)
     width = len(registers)
@@ -72,13 +74,13 @@ def transpose(code: Code, registers: Sequence[Value]) -> list[Value]:
     return registers
 
 
-def blend(code: Code, a: Value, b: Value, chosen: Sequence[bool]) -> Value:
+def blend(code: FunctionBody, a: Value, b: Value, chosen: Sequence[bool]) -> Value:
     """The lanes of b that are chosen, else those of a."""
     lanes = len(chosen)
     return _shuffle(code, a, b, [lane + lanes if x else lane for lane, x in enumerate(chosen)])
 
 
-def concatenate(code: Code, parts: Sequence[Value]) -> Value:
+def concatenate(code: FunctionBody, parts: Sequence[Value]) -> Value:
     """One vector of all the parts, joined in pairs."""
     parts = list(parts)
     while len(parts) > 1:
@@ -86,7 +88,7 @@ def concatenate(code: Code, parts: Sequence[Value]) -> Value:
     return parts[0]
 
 
-def _join(code: Code, a: Value, b: Value) -> Value:
+def _join(code: FunctionBody, a: Value, b: Value) -> Value:
     n = a.type.lanes
     type = Type(a.type.kind, 2 * n)
     if n == 1:
@@ -95,7 +97,7 @@ def _join(code: Code, a: Value, b: Value) -> Value:
     return _shuffle(code, a, b, range(2 * n))
 
 
-def _extract(code: Code, block: Value, first: int, part: Type) -> Value:
+def _extract(code: FunctionBody, block: Value, first: int, part: Type) -> Value:
     if part.lanes == block.type.lanes:
         return block
     if part.lanes == 1:
@@ -103,7 +105,7 @@ def _extract(code: Code, block: Value, first: int, part: Type) -> Value:
     return _shuffle(code, block, block, range(first, first + part.lanes))
 
 
-def _shuffle(code: Code, a: Value, b: Value, sources: Sequence[int]) -> Value:
+def _shuffle(code: FunctionBody, a: Value, b: Value, sources: Sequence[int]) -> Value:
     mask = ", ".join(f"i32 {k}" for k in sources)
     return code.emit(Type(a.type.kind, len(sources)), f"shufflevector {a}, {b}, <{len(sources)} x i32> <{mask}>")
 
@@ -113,7 +115,7 @@ class Entries:
 
     def __init__(
         self,
-        code: Code,
+        code: FunctionBody,
         type: Type,
         program: Program,
         sources: list[Value],
@@ -185,7 +187,7 @@ def split_zeros(program: Program, groups: Sequence[Group]) -> tuple[list[Group],
 
 def _define_fill(module: Module, type: Type) -> None:
     """Define ``void fill(ptr address, i64 count)``: store ``count`` zeros, at least one, from the address on."""
-    code = Code(module)
+    code = FunctionBody(module)
     one = Type(type.kind)
     code.do("br label %next")
     code.begin("next")
@@ -199,7 +201,7 @@ def _define_fill(module: Module, type: Type) -> None:
     module.define("fill", "internal void @fill(ptr %address, i64 %count) noinline", code)
 
 
-def fill(code: Code, address: Value, type: Type, count: int) -> None:
+def fill(code: FunctionBody, address: Value, type: Type, count: int) -> None:
     """Append a call that stores ``count`` zeros of a float type from an address on."""
     if not code.module.has("fill"):
         _define_fill(code.module, type)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixd.codegen.llvm.evaluation import DECLINED, FLAG, define_evaluate, read
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Module, Value
+from sixd.codegen.llvm.ir import POINTER, WORD, FunctionBody, Module, Value
 from sixd.codegen.llvm.machine import CALL, FRONT, MOST_ARRAYS, OBJECT, SLOT, slot_of
 
 HEAD = "(ptr %self, ptr %args, i64 %n, ptr %names) nounwind"
@@ -28,7 +28,7 @@ def emit_shell() -> str:
 
 
 def _define_call(module: Module) -> None:
-    code = Code(module)
+    code = FunctionBody(module)
     plan = read(code, "%self", OBJECT["words"], POINTER)
     arguments, out, *_ = _arguments(code, plan)
     _evaluate(code, plan, plan, arguments, out)
@@ -36,7 +36,7 @@ def _define_call(module: Module) -> None:
 
 
 def _define_front(module: Module) -> None:
-    code = Code(module)
+    code = FunctionBody(module)
     front = read(code, "%self", OBJECT["words"], POINTER)
     arguments, out, *options = _arguments(code, front)
     # functions without a choice have the system there, too
@@ -49,7 +49,7 @@ def _define_front(module: Module) -> None:
     module.define("front", f"ptr @front{HEAD}", code)
 
 
-def _arguments(code: Code, words: Value) -> tuple[Value, ...]:
+def _arguments(code: FunctionBody, words: Value) -> tuple[Value, ...]:
     """The address of the arguments in their order; ``out``, which may be null; the options."""
     code.do(f"%full = alloca [{MOST_ARRAYS + 4} x ptr], align 8")
     # the highest bit of n says that args[-1] may be overwritten
@@ -73,7 +73,7 @@ def _arguments(code: Code, words: Value) -> tuple[Value, ...]:
 def _define_arrange(module: Module) -> None:
     """Define ``arrange(words, args, number, names, full)``: write all arguments and options into ``full``, in the order
     of the parameters; return ``out`` (null if it is not given, or None), or ``DECLINED``."""
-    code = Code(module)
+    code = FunctionBody(module)
     words, number, names = (
         Value(code, type, text) for type, text in ((POINTER, "%words"), (WORD, "%number"), (POINTER, "%names"))
     )
@@ -130,7 +130,7 @@ def _define_arrange(module: Module) -> None:
     module.define("arrange", head, code)
 
 
-def _evaluate(code: Code, words: Value, plan: Value, arrays: Value, out: Value) -> None:
+def _evaluate(code: FunctionBody, words: Value, plan: Value, arrays: Value, out: Value) -> None:
     """Return the result of ``evaluate``, or of the fallback."""
     result = code.emit(POINTER, f"call ptr @evaluate({plan}, {arrays}, {out})")
     code.leave_if(code.emit(FLAG, f"icmp eq {result}, {DECLINED}"), "decline")
@@ -141,11 +141,11 @@ def _evaluate(code: Code, words: Value, plan: Value, arrays: Value, out: Value) 
     code.do("ret ptr %declined")
 
 
-def _word(code: Code, words: Value, name: str) -> Value:
+def _word(code: FunctionBody, words: Value, name: str) -> Value:
     """A word that all callable objects, or those of public functions, have."""
     assert FRONT[: len(CALL)] == CALL
     return read(code, words, 8 * FRONT.index(name))
 
 
-def _pointer(code: Code, words: Value, name: str) -> Value:
+def _pointer(code: FunctionBody, words: Value, name: str) -> Value:
     return read(code, words, 8 * FRONT.index(name), POINTER)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sixd.codegen.coefficients import ASIN, ATAN, COS, COS_SINGLE, SIN, SIN_SINGLE, TAN
 from sixd.codegen.exponentials import (
     ROUND,
     exponential,
@@ -22,10 +23,9 @@ from sixd.codegen.exponentials import (
     usual_length,
     usual_logarithm,
 )
-from sixd.codegen.fits import ASIN, ATAN, COS, COS_SINGLE, SIN, SIN_SINGLE, TAN
-from sixd.codegen.huge_angles import small_angle
-from sixd.codegen.llvm.ir import POINTER, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import POINTER, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.machine import offset
+from sixd.codegen.range_reduction import small_angle
 from sixd.trace.ops import Op
 
 PI, PI_REST = math.pi, 1.2246467991473532e-16
@@ -58,7 +58,7 @@ FORMATS = {
 
 def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity: int) -> None:
     """Define a function of ``arity`` arguments, the usual result and a condition: another result where that holds."""
-    code = Code(module)
+    code = FunctionBody(module)
     args = [Value(code, type, f"%x{i}") for i in range(arity)]
     usual, condition = Value(code, type, "%usual"), Value(code, type.of("i1"), "%condition")
     scalar, result = Type(type.kind), Value(code, type, "poison")
@@ -73,17 +73,17 @@ def _define_by_lanes(module: Module, function: str, name: str, type: Type, arity
     module.define(function, f"internal {type} @{function}({parameters}, ptr %context) cold noinline nounwind", code)
 
 
-def _libm(code: Code, name: str, *numbers: Value) -> Value:
+def _libm(code: FunctionBody, name: str, *numbers: Value) -> Value:
     """A call of libm, by the context's table."""
     address = code.load(POINTER, code.at("%context", offset(name)), "align 8")
     return code.emit(Type("double"), f"call double {address.text}({', '.join(map(str, numbers))})")
 
 
-def _rare(code: Code, name: str, *numbers: Value) -> Value:
+def _rare(code: FunctionBody, name: str, *numbers: Value) -> Value:
     """A call of the module's function ``rare_…`` of float64."""
     module, function, double = code.module, f"rare_{name}", Type("double")
     if not module.has(function):
-        own = Code(module)
+        own = FunctionBody(module)
         args = [Value(own, double, f"%x{i}") for i in range(len(numbers))]
         own.do(f"ret {RARE[name](own, *args)}")
         head = f"internal double @{function}({', '.join(map(str, args))}) cold noinline nounwind"
@@ -91,7 +91,7 @@ def _rare(code: Code, name: str, *numbers: Value) -> Value:
     return code.emit(double, f"call double @{function}({', '.join(map(str, numbers))})")
 
 
-def _where_rare(code: Code, name: str, *cases: tuple[Value, ...]) -> list[Value]:
+def _where_rare(code: FunctionBody, name: str, *cases: tuple[Value, ...]) -> list[Value]:
     """For each case (condition, usual, *args) ``usual``, but where the condition holds the function of that name in
     ``RARE``, or libm's without fma.
 
@@ -125,7 +125,7 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
     in float64, unless ``single``."""
 
     def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
-        def serve(code: Code, *args: Value) -> Value:
+        def serve(code: FunctionBody, *args: Value) -> Value:
             type = args[0].type
             if not code.module.has_fma:
                 return _where_rare(code, op.word, (code.const(1, type.of("i1")), args[0], *args))[0]
@@ -142,14 +142,14 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
 # angles ---------------------------------------------------------------------------------------------------
 
 
-def find_small_angles(code: Code, *angles: Value) -> None:
+def find_small_angles(code: FunctionBody, *angles: Value) -> None:
     """Find an equal angle that is not huge for each of some angles, with one test for all of them."""
     largest = FORMATS[angles[0].type.kind].largest
     found = _where_rare(code, "angle", *((code.absolute(x) > largest, x, x) for x in angles))
     code.memo |= {("small angle", x.type, x.text): y for x, y in zip(angles, found, strict=True)}
 
 
-def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
+def _quarter_turns(code: FunctionBody, x: Value) -> tuple[Value, Value, Value]:
     """An angle equal to x and not huge, its nearest number of quarter turns, and that number as low bits."""
     key, small = ("quarter turns", x.type, x.text), ("small angle", x.type, x.text)
     if key not in code.memo:
@@ -162,7 +162,7 @@ def _quarter_turns(code: Code, x: Value) -> tuple[Value, Value, Value]:
     return code.memo[key]
 
 
-def _rest(code: Code, x: Value) -> tuple[Value, Value, Value, Value]:
+def _rest(code: FunctionBody, x: Value) -> tuple[Value, Value, Value, Value]:
     """Sine and cosine of the remainder of x after whole quarter turns; whether their number is odd; its low bits."""
     key = ("rest", x.type, x.text)
     if key not in code.memo:
@@ -186,33 +186,33 @@ def _signed(value: Value, bits: Value) -> Value:
 
 
 @_serves(Op.SIN, single=True)
-def sine(code: Code, x: Value) -> Value:
+def sine(code: FunctionBody, x: Value) -> Value:
     """sin x; shares its work with the cosine of x."""
     return _sine_and_cosine(code, x)[0] if code.module.calls_angles else _sine(code, x)
 
 
 @_serves(Op.COS, single=True)
-def cosine(code: Code, x: Value) -> Value:
+def cosine(code: FunctionBody, x: Value) -> Value:
     """cos x; shares its work with the sine of x."""
     return _sine_and_cosine(code, x)[1] if code.module.calls_angles else _cosine(code, x)
 
 
-def _sine(code: Code, x: Value) -> Value:
+def _sine(code: FunctionBody, x: Value) -> Value:
     s, c, odd, bits = _rest(code, x)
     return _signed(odd.where(c, s), bits)
 
 
-def _cosine(code: Code, x: Value) -> Value:
+def _cosine(code: FunctionBody, x: Value) -> Value:
     s, c, odd, bits = _rest(code, x)
     # one quarter turn on, in the two highest bits
     return _signed(odd.where(s, c), bits + (1 << (FORMATS[x.type.kind].width - 2)))
 
 
-def _sine_and_cosine(code: Code, x: Value) -> tuple[Value, Value]:
+def _sine_and_cosine(code: FunctionBody, x: Value) -> tuple[Value, Value]:
     """sin x and cos x by one call of a function of the module."""
     key, function, pair = ("called", x.type, x.text), f"sine_cosine_{x.type.suffix}", Type(f"{{{x.type}, {x.type}}}")
     if not code.module.has(function):
-        own = Code(code.module)
+        own = FunctionBody(code.module)
         angle = Value(own, x.type, "%x")
         sine = own.emit(pair, f"insertvalue {pair} poison, {_sine(own, angle)}, 0")
         own.do(f"ret {own.emit(pair, f'insertvalue {sine}, {_cosine(own, angle)}, 1')}")
@@ -224,7 +224,7 @@ def _sine_and_cosine(code: Code, x: Value) -> tuple[Value, Value]:
 
 
 @_serves(Op.TAN)
-def tangent(code: Code, x: Value) -> Value:
+def tangent(code: FunctionBody, x: Value) -> Value:
     """tan x: of the remaining angle, with a low part each; after an odd number of quarter turns -1 / tan."""
     first, second, third = HALF_PI
     y, turns, bits = _quarter_turns(code, x)
@@ -247,7 +247,7 @@ def tangent(code: Code, x: Value) -> Value:
     return (bits & 1).compare("ne", 0).where(code.fma(inverse, error, inverse), t)
 
 
-def _arc(code: Code, x: Value) -> tuple[Value, Value, Value]:
+def _arc(code: FunctionBody, x: Value) -> tuple[Value, Value, Value]:
     """Whether |x| > 1/2; a number s up to 1/2, namely |x| or else sqrt((1 - |x|)/2); asin s - s."""
     size = code.absolute(x)
     big = size > 0.5
@@ -257,7 +257,7 @@ def _arc(code: Code, x: Value) -> tuple[Value, Value, Value]:
 
 
 @_serves(Op.ASIN)
-def arcsine(code: Code, x: Value) -> Value:
+def arcsine(code: FunctionBody, x: Value) -> Value:
     """asin x: near ±1 by π/2 - 2 asin sqrt((1 - |x|)/2)."""
     big, s, w = _arc(code, x)
     twice = s + s
@@ -268,7 +268,7 @@ def arcsine(code: Code, x: Value) -> Value:
 
 
 @_serves(Op.ACOS)
-def arccosine(code: Code, x: Value) -> Value:
+def arccosine(code: FunctionBody, x: Value) -> Value:
     """acos x: π/2 - asin x, but near ±1 also by the half angle."""
     big, s, w = _arc(code, x)
     near = (x > 0).where(2.0 * (s + w), PI - code.fma(s, 2.0, code.fma(w, 2.0, -PI_REST)))
@@ -277,7 +277,7 @@ def arccosine(code: Code, x: Value) -> Value:
 
 
 @_serves(Op.ATAN2)
-def arctangent2(code: Code, y: Value, x: Value) -> Value:
+def arctangent2(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y)."""
     a, b = code.absolute(y), code.absolute(x)
     more = (a > b).where(a, b)
@@ -286,7 +286,7 @@ def arctangent2(code: Code, y: Value, x: Value) -> Value:
     return _where_rare(code, "atan2", (unusual, _direction(code, y, x), y, x))[0]
 
 
-def _unusual_direction(code: Code, y: Value, x: Value) -> Value:
+def _unusual_direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y) of any size: that of a vector in the same direction, of usual size."""
     a, b = code.absolute(y), code.absolute(x)
     more = (a > b).where(a, b)
@@ -305,7 +305,7 @@ def _unusual_direction(code: Code, y: Value, x: Value) -> Value:
 RARE["atan2"] = _unusual_direction
 
 
-def _direction(code: Code, y: Value, x: Value) -> Value:
+def _direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
     flat, steep = a + a <= b, b + b <= a
@@ -337,43 +337,43 @@ RARE |= {"log": unusual_logarithm, "hypot": unusual_length}
 
 
 @_serves(Op.LOG)
-def logarithm(code: Code, x: Value) -> Value:
+def logarithm(code: FunctionBody, x: Value) -> Value:
     """log x."""
     return _where_positive(code, x, usual_logarithm(code, x))
 
 
 @_serves(Op.LOG1P)
-def logarithm_of_sum(code: Code, x: Value) -> Value:
+def logarithm_of_sum(code: FunctionBody, x: Value) -> Value:
     """log(1 + x) = log u + c/u, with the rounded sum u and what rounding took from it, c, which is exact."""
     u = x + 1.0
     c = (x < 1).where(x - (u - 1.0), 1.0 - (u - x))
     return code.intrinsic("copysign", _where_positive(code, u, usual_logarithm(code, u, rest=c / u)), x)
 
 
-def _where_positive(code: Code, x: Value, usual: Value) -> Value:
+def _where_positive(code: FunctionBody, x: Value, usual: Value) -> Value:
     """``usual``, a logarithm; where x is not a positive normal number, log x."""
     unusual = x.compare("ult", 2.0**-1022) | x.compare("ueq", math.inf)
     return _where_rare(code, "log", (unusual, usual, x))[0]
 
 
 @_serves(Op.HYPOT)
-def length(code: Code, x: Value, y: Value) -> Value:
+def length(code: FunctionBody, x: Value, y: Value) -> Value:
     """√(x² + y²)."""
     more, usual = usual_length(code, x, y)
     return _where_rare(code, "hypot", (more.compare("ult", 2.0**-450) | more.compare("ugt", 2.0**500), usual, x, y))[0]
 
 
-def sign(code: Code, x: Value) -> Value:
+def sign(code: FunctionBody, x: Value) -> Value:
     """-1, 0 or 1; NaN for NaN."""
     return (x > 0).where(1, (x < 0).where(-1, x + 0.0))
 
 
-def minimum(code: Code, x: Value, y: Value) -> Value:
+def minimum(code: FunctionBody, x: Value, y: Value) -> Value:
     """The smaller of two; NaN if one is NaN."""
     return x.compare("uno", x).where(x, (x < y).where(x, y))
 
 
-def maximum(code: Code, x: Value, y: Value) -> Value:
+def maximum(code: FunctionBody, x: Value, y: Value) -> Value:
     """The larger of two; NaN if one is NaN."""
     return x.compare("uno", x).where(x, (x > y).where(x, y))
 

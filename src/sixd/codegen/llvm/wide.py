@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from sixd.codegen.llvm.ir import Code, Type, Value
+from sixd.codegen.llvm.ir import FunctionBody, Type, Value
 from sixd.codegen.llvm.machine import LINE, MALLOC
 from sixd.codegen.llvm.rows import MANY, blend, tiles
 from sixd.trace.program import Program
@@ -27,7 +27,7 @@ WIDE = 1024
 TOGETHER = 4
 
 
-class Piece(NamedTuple):
+class StoredRange(NamedTuple):
     """Entries that are stored together: in each row ``length`` of the ``width`` entries from ``first`` on, after
     skipping ``skips``; None where the row has none. ``is_line``: they are whole lines if the array begins MALLOC bytes
     into one, as large arrays do."""
@@ -49,7 +49,7 @@ def wide_outputs(program: Program, type: Type) -> list[int]:
     return [k for k, size in enumerate(sizes) if size >= WIDE and (size % LINE == 0 or not many[k])]
 
 
-def pieces(size: int, type: Type) -> list[Piece]:
+def pieces(size: int, type: Type) -> list[StoredRange]:
     """The pieces of an output with ``size`` entries in neighbouring rows, as many as there are lanes."""
     lanes, one = type.lanes, Type(type.kind).bytes
     starts = [-(MALLOC + lane * size * one) % LINE // one for lane in range(lanes)]
@@ -65,19 +65,19 @@ def pieces(size: int, type: Type) -> list[Piece]:
         begins = [x for x in lines if x is not None]
         first, length = min(begins), min(together, count - k) * lanes
         skips = tuple(None if x is None else x - first for x in lines)
-        found.append(Piece(first, max(begins) + length - first, length, skips, True))
+        found.append(StoredRange(first, max(begins) + length - first, length, skips, True))
     for a, b in pairwise(sorted({*ends, size})):
         found += _partial(a, b, [end <= a for end in ends])
     return found
 
 
-def _partial(a: int, b: int, included: Sequence[bool]) -> list[Piece]:
+def _partial(a: int, b: int, included: Sequence[bool]) -> list[StoredRange]:
     """Pieces of the entries a to b, less than a line, of some of the rows."""
     skips = tuple(0 if x else None for x in included)
-    return [Piece(a + k, width, width, skips, False) for k, width in tiles(b - a, LINE)]
+    return [StoredRange(a + k, width, width, skips, False) for k, width in tiles(b - a, LINE)]
 
 
-def align_rows(code: Code, columns: Sequence[Value], piece: Piece) -> list[Value]:
+def align_rows(code: FunctionBody, columns: Sequence[Value], piece: StoredRange) -> list[Value]:
     """The ``length`` columns to store, of the ``width`` that a piece takes: each lane skips its own number of them."""
     columns, skips = list(columns), [skip or 0 for skip in piece.skips]
     step = columns[0].type.lanes // 2

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of, most_live, tasks
-from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.nvptx.launch import WARP
-from sixd.codegen.nvptx.memory import INDEX, SHARED, Rows, Shares, Strided
+from sixd.codegen.nvptx.memory import INDEX, SHARED, RowMajorArrays, Shares, Strided
 from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, by_visits
@@ -47,14 +47,16 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
     large = program.operations * type.bytes > LARGE
     few = len(angles_of(program)) <= MOST_ANGLES and not large
     module = Module(on_gpu=True, reciprocal=reciprocal, calls_rare=not few, calls_angles=large)
-    code = Code(module)
+    code = FunctionBody(module)
     assert layout == "rows" or can_be_strided(program)
     shared = shared_bytes(program, dtype, layout)
     find_row(code, shared)
     if not can_be_strided(program):
         suspect = _call_rolled(code, program, type, limit)
     else:
-        memory = Strided(code, type, program) if layout == "strided" else Rows(code, type, program, compact=large)
+        memory = (
+            Strided(code, type, program) if layout == "strided" else RowMajorArrays(code, type, program, compact=large)
+        )
         memory.begin()
         body = Body(program, code, type, memory, order_of(program, memory))
         body.load(memory.direct)
@@ -119,7 +121,7 @@ def _parameters(program: Program, layout: str) -> list[str]:
     return found
 
 
-def find_row(code: Code, shared: int = 0) -> None:
+def find_row(code: FunctionBody, shared: int = 0) -> None:
     """Compute ``%row``; go to ``done`` if there is no work.
 
     With ``shared`` bytes of shared memory a warp, all threads of a warp go on together.
@@ -147,19 +149,19 @@ def find_row(code: Code, shared: int = 0) -> None:
     code.do(f"%last = trunc {left - 1} to i32")  # row of the warp
 
 
-def _register(code: Code, name: str) -> Value:
+def _register(code: FunctionBody, name: str) -> Value:
     """A special register of the GPU."""
     full = f"@llvm.nvvm.read.ptx.sreg.{name}"
     code.module.declare(f"declare i32 {full}()")
     return code.emit(INDEX, f"call i32 {full}()")
 
 
-def _call_rolled(code: Code, program: Program, type: Type, limit: float) -> Value:
+def _call_rolled(code: FunctionBody, program: Program, type: Type, limit: float) -> Value:
     """Call the code of a large program, which finds the addresses of its rows in a table."""
     define_rolled(code.module, "rolled", program, type, limit, entries_memory(program, type))
     count = len(program.inputs) + len(program.outputs)
     code.first_lines.append(f"  %rows_of = alloca [{count} x ptr], align 8")
-    rows = Rows(code, type, program)
+    rows = RowMajorArrays(code, type, program)
     for k in range(count):
         code.do(f"store {rows.start(k)}, {code.at('%rows_of', 8 * k)}, align 8")
     return code.emit(FLAG, "call i1 @rolled(ptr %rows_of, ptr %context, i1 false)")

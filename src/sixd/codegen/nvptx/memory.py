@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from sixd.codegen.llvm.body import Group
-from sixd.codegen.llvm.ir import POINTER, WORD, Code, Type, Value
+from sixd.codegen.llvm.ir import POINTER, WORD, FunctionBody, Type, Value
 from sixd.codegen.llvm.rows import tiles
 from sixd.codegen.nvptx.launch import WARP
 from sixd.trace.program import Program, Slot
@@ -74,7 +74,15 @@ def _narrow(program: Program, inputs: Sequence[Group]) -> list[Group]:
 
 
 def copy_rows(
-    code: Code, type: Type, array: Value, distance: Value, tile: Value, width: int, *, inward: bool, together: int = 0
+    code: FunctionBody,
+    type: Type,
+    array: Value,
+    distance: Value,
+    tile: Value,
+    width: int,
+    *,
+    inward: bool,
+    together: int = 0,
 ) -> None:
     """Copy ``width`` entries of the warp's rows to shared memory at ``tile``, if ``inward``, or else from there.
 
@@ -118,25 +126,25 @@ def copy_rows(
     several(lane + loops * together * WARP, width - loops * together)
 
 
-def shared_at(code: Code, tile: Value, byte: Value | int) -> Value:
+def shared_at(code: FunctionBody, tile: Value, byte: Value | int) -> Value:
     """The address ``byte`` bytes after one in shared memory."""
     return code.emit(SHARED, f"getelementptr i8, {tile}, {code.lift(byte, WORD)}")
 
 
-def own_slot(code: Code, width: int, size: int, j: int, start: int = 0) -> Value:
+def own_slot(code: FunctionBody, width: int, size: int, j: int, start: int = 0) -> Value:
     """The address in the warp's shared memory of entry j of the thread's row, of rows that begin at byte ``start``."""
     row = Value(code, INDEX, "%lane") * (pitch(width) * size)
     at = shared_at(code, Value(code, SHARED, "%tile"), code.emit(WORD, f"zext {row} to i64"))
     return shared_at(code, at, start + j * size)
 
 
-def wait(code: Code) -> None:
+def wait(code: FunctionBody) -> None:
     """Wait for the other threads of the warp, which use the same shared memory."""
     code.module.declare("declare void @llvm.nvvm.bar.warp.sync(i32)")
     code.do("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
 
 
-class Rows:
+class RowMajorArrays:
     """The arrays of a kernel, row-major: entries of a row are neighbours, rows have distances up to ``FARTHEST``.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, inputs first, ``%r0``, … the distances of their rows
@@ -149,7 +157,7 @@ class Rows:
     1.60e9 instead of 1.77e9.
     """
 
-    def __init__(self, code: Code, type: Type, program: Program, *, compact: bool = False) -> None:
+    def __init__(self, code: FunctionBody, type: Type, program: Program, *, compact: bool = False) -> None:
         self.code, self.type, self.size, self.shift = code, type, type.bytes, len(program.inputs)
         slots = (*program.inputs, *program.outputs)
         self.shares, self.width = Shares(program, type), {k: len(slot.entries) for k, slot in enumerate(slots)}
@@ -249,7 +257,7 @@ class Rows:
             return
         function = f"{'take' if inward else 'give'}_{width}"
         if not module.has(function):
-            own = Code(module)
+            own = FunctionBody(module)
             given = Value(own, POINTER, "%array"), Value(own, INDEX, "%distance"), Value(own, SHARED, "%tile")
             copy_rows(own, self.type, *given, width, inward=inward)
             own.do("ret void")
@@ -271,11 +279,11 @@ class Rows:
 class Strided:
     """The arrays of a kernel with any distances of entries, such as column-major ones.
 
-    The code has ``%a0``, … and ``%r0``, … as for :class:`Rows`, and ``%s0_0``, ``%s0_1``, … the distances along the
-    dimensions of an array's core [entries]; ``direct`` are the inputs that are best loaded at once.
+    The code has ``%a0``, … and ``%r0``, … as for :class:`RowMajorArrays`, and ``%s0_0``, ``%s0_1``, … the distances
+    along the dimensions of an array's core [entries]; ``direct`` are the inputs that are best loaded at once.
     """
 
-    def __init__(self, code: Code, type: Type, program: Program) -> None:
+    def __init__(self, code: FunctionBody, type: Type, program: Program) -> None:
         self.code, self.type, self.size, self.shift = code, type, type.bytes, len(program.inputs)
         self.shapes = [slot.shape for slot in (*program.inputs, *program.outputs)]
         self.inputs, self.outputs = (

@@ -12,12 +12,12 @@ the only operation that gives other bits than on the processor.
 
 from __future__ import annotations
 
-from sixd.codegen.llvm.ir import Code, Value
+from sixd.codegen.llvm.ir import FunctionBody, Value
 
 _EXPONENT = -(1 << 52)  # and the sign
 
 
-def reciprocal(code: Code, x: Value) -> Value:
+def reciprocal(code: FunctionBody, x: Value) -> Value:
     """1/x. Semi-implicit Euler of a six-joint arm in float64 keeps all values in registers with it; otherwise it spills
     250 bytes in each step."""
     if x.type.kind == "float":
@@ -31,7 +31,7 @@ def reciprocal(code: Code, x: Value) -> Value:
     return x.compare("ord", x).where(is_near.where(y, first), x)
 
 
-def _refined(code: Code, x: Value) -> tuple[Value, Value, Value]:
+def _refined(code: FunctionBody, x: Value) -> tuple[Value, Value, Value]:
     """An approximation of 1/x, whether it is near, and a better one, with an error of some 53 bits.
 
     It is not near, but right, for zeros, infinities and NaN.

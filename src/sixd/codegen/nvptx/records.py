@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sixd.codegen.llvm.ir import WORD, Code, Type, Value
+from sixd.codegen.llvm.ir import WORD, FunctionBody, Type, Value
 from sixd.codegen.nvptx.launch import WARP
 from sixd.codegen.nvptx.memory import KNOWN, LINE, SHARED, copy_rows, own_slot, pitch, wait
 
@@ -19,7 +19,7 @@ def tile_bytes(width: int, type: Type) -> int:
     return WARP * pitch(min(width, LINE // type.bytes)) * type.bytes
 
 
-class Records:
+class ArrayRecords:
     """Access to the records of the arrays of a kernel.
 
     The code has ``%a0``, ``%a1``, … the addresses of the arrays, ``%r0``, … the distances of their rows [entries],
@@ -28,7 +28,7 @@ class Records:
     warp's shared memory.
     """
 
-    def __init__(self, code: Code, type: Type) -> None:
+    def __init__(self, code: FunctionBody, type: Type) -> None:
         self.code, self.type, self.size = code, type, type.bytes
 
     def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:

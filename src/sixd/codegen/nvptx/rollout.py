@@ -16,12 +16,12 @@ import math
 from collections import Counter
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of
-from sixd.codegen.llvm.ir import WORD, Code, Module, Type, Value
+from sixd.codegen.llvm.ir import WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.llvm.rollout import ROLLED_FROM, Works, write_rollout
 from sixd.codegen.nvptx.kernel import MOST_ANGLES, find_row, order_of
 from sixd.codegen.nvptx.reciprocal import reciprocal
-from sixd.codegen.nvptx.records import Records, tile_bytes
+from sixd.codegen.nvptx.records import ArrayRecords, tile_bytes
 from sixd.trace.program import Program
 from sixd.trace.stages import Recipe
 
@@ -41,7 +41,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     def inlined(program: Program) -> bool:
         return not is_large(program, ROLLED_FROM) and program.operations * calls[id(program)] <= INLINED
 
-    works = Works(module, recipe, type, Records, inlined, apart=True, write=_write_body)
+    works = Works(module, recipe, type, ArrayRecords, inlined, apart=True, write=_write_body)
     code, arrays = works.code, len(recipe.given) + len(recipe.outputs)
     find_row(code, shared_bytes(recipe, dtype))
     write_rollout(works, 0, Value(code, WORD, "%records"), lambda record: _steps_before(code, record))
@@ -64,7 +64,7 @@ def shared_bytes(recipe: Recipe, dtype: str) -> int:
     return tile_bytes(max(sizes, default=1), Type(KINDS[dtype]))
 
 
-def _write_body(program: Program, code: Code, type: Type, memory: Memory) -> None:
+def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:
     """Append the operations of a program, in depth-first order if registers nearly suffice.
 
     The traced order has fewer live values where entries are loaded when they are needed, but a state that is in
@@ -77,7 +77,7 @@ def _write_body(program: Program, code: Code, type: Type, memory: Memory) -> Non
     body.write(None)
 
 
-def _steps_before(code: Code, record: Value) -> Value:
+def _steps_before(code: FunctionBody, record: Value) -> Value:
     """The number of steps before a record."""
     records, first, each, last = (
         Value(code, WORD, f"%{name}") for name in ("records", "to_first", "to_each", "to_last")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.identification.structure.observable import Arithmetic, Motion
+from sixd.identification.structure.observable import Arithmetic, JointSample
 from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_array
@@ -42,12 +42,14 @@ class Elements(Arithmetic):
         joint = self.model.joints[i]
         return self.ring.array(joint.transform(joint.neutral())) @ self._X_tree[i]
 
-    def motions(self, i: int) -> Iterator[Motion]:
+    def motions(self, i: int) -> Iterator[JointSample]:
         """The joint at its symbols."""
         joint, q = self.model.joints[i], self._q[self.model.iq[i]]
         rates = type(joint).integrate is Joint.integrate
         moved = q - self.ring.array(joint.neutral()) if rates else np.zeros(joint.nv, dtype=int)
-        yield Motion(self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved)
+        yield JointSample(
+            self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved
+        )
 
     def unit(self, row: Array) -> Any:
         """1: nothing is small."""

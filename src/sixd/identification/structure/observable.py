@@ -30,7 +30,7 @@ _BASIS = np.array([np.rint(Inertia.from_parameters(row).matrix) for row in np.ey
 _SAMPLES = 24  # configurations of a joint: each finds a new row of at most 10 + 2 · 6, if there is one
 
 
-class Motion(NamedTuple):
+class JointSample(NamedTuple):
     """A joint at one configuration: X_ip (6, 6), S (6, nv), and how far it is from the reference, (nv,)."""
 
     X: Array
@@ -48,7 +48,7 @@ class Arithmetic(ABC):
         """X_ip (6, 6) of joint i at its reference configuration."""
 
     @abstractmethod
-    def motions(self, i: int) -> Iterator[Motion]:
+    def motions(self, i: int) -> Iterator[JointSample]:
         """Joint i at configurations that are enough."""
 
     @abstractmethod
@@ -174,13 +174,13 @@ class Floats(Arithmetic):
         joint = self.model.joints[i]
         return np.asarray(joint.transform(joint.neutral()) @ self.model.X_tree[i], dtype=float)
 
-    def motions(self, i: int) -> Iterator[Motion]:
+    def motions(self, i: int) -> Iterator[JointSample]:
         """The joint at random configurations, whatever its limits are."""
         joint, q0 = self.model.joints[i], self.model.joints[i].neutral()
         free = np.full(joint.nq, np.inf)
         for q in joint.random_rows(self._rng, -free, free, _SAMPLES):
             X = np.asarray(joint.transform(q) @ self.model.X_tree[i], dtype=float)
-            yield Motion(X, np.asarray(joint.subspace(q), dtype=float), np.asarray(joint.difference(q0, q)))
+            yield JointSample(X, np.asarray(joint.subspace(q), dtype=float), np.asarray(joint.difference(q0, q)))
 
     def unit(self, row: Array) -> Any:
         """The length of the row, lengths of the model measured in units of its size."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.io.mjcf.parts import SLIDES_AND_BALL, Part, parts_of
+from sixd.io.mjcf.parts import SLIDES_AND_BALL, JointPart, parts_of
 from sixd.io.writing import numbers, quoteattr
 from sixd.model import Free, JointRecord, Model
 from sixd.notebook import listed
@@ -49,7 +49,7 @@ def pose_attributes(pose: Array) -> str:
 # joints -------------------------------------------------------------------------------------------
 
 
-def chosen_parts(model: Model, i: int) -> tuple[Part, ...]:
+def chosen_parts(model: Model, i: int) -> tuple[JointPart, ...]:
     """Return the parts of the joint of body i in a file; raises for a joint that MJCF cannot hold."""
     joint, name = model.joints[i], model.joint_names[i - 1]
     parts = parts_of(joint)
@@ -65,7 +65,7 @@ def chosen_parts(model: Model, i: int) -> tuple[Part, ...]:
     return parts if alike and model.parent[i] == 0 else SLIDES_AND_BALL
 
 
-def joint_element(joint: JointRecord, part: Part, name: str, in_body: Array, losses: Losses) -> str:
+def joint_element(joint: JointRecord, part: JointPart, name: str, in_body: Array, losses: Losses) -> str:
     """Return a part of a joint as an element; ``in_body`` (4, 4) is the pose of the joint's frame in the body's."""
     text = f"name={quoteattr(name)}"
     if part.kind == "free":
@@ -82,7 +82,7 @@ def joint_element(joint: JointRecord, part: Part, name: str, in_body: Array, los
     return f"<joint {text}/>"
 
 
-def _passive(joint: JointRecord, part: Part) -> str:
+def _passive(joint: JointRecord, part: JointPart) -> str:
     """Return the attributes of damping, friction, armature and spring; raises for what MJCF cannot hold."""
     text = ""
     if type(joint.joint) is Free:
@@ -117,7 +117,7 @@ def _require_isotropic(joint: JointRecord) -> None:
         )
 
 
-def _note_limits(joint: JointRecord, part: Part, losses: Losses) -> str:
+def _note_limits(joint: JointRecord, part: JointPart, losses: Losses) -> str:
     """Return the attributes of the limits; what MJCF cannot hold is added to ``losses``."""
     low, high, effort = joint.lower[part.q], joint.upper[part.q], joint.effort_limit[part.v]
     limited = bool(np.isfinite([low, high]).any())

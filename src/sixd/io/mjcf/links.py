@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.io.mjcf.elements import chosen_parts
-from sixd.io.mjcf.parts import Part
+from sixd.io.mjcf.parts import JointPart
 from sixd.model import Model
 from sixd.spatial.rotation import EYE3, quaternion_to_rotation
 from sixd.spatial.scalar import Array
@@ -24,7 +24,7 @@ class Member(NamedTuple):
     """A joint of a link: the body of the model that it moves, its parts, and its frame (4, 4) in the link's."""
 
     body: int
-    parts: tuple[Part, ...]
+    parts: tuple[JointPart, ...]
     in_link: Array
 
 
@@ -86,7 +86,7 @@ def _by_chain(model: Model, end: list[int]) -> list[int]:
     return order
 
 
-def _frame(model: Model, i: int, parts: tuple[Part, ...]) -> Array:
+def _frame(model: Model, i: int, parts: tuple[JointPart, ...]) -> Array:
     """Return the pose of the link's frame in body i: that of the named frame, if the joint's coordinates stay."""
     named = model.frames[model.body_names[i - 1]].pose
     kinds = {part.kind for part in parts}

@@ -24,7 +24,7 @@ from sixd.model import (
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
-class Part(NamedTuple):
+class JointPart(NamedTuple):
     """A joint of MJCF that is a part of a model's joint, or all of it."""
 
     suffix: str  # its name is JOINT:SUFFIX, or the joint's own if empty
@@ -39,28 +39,28 @@ class Part(NamedTuple):
         return f"{joint}:{self.suffix}" if self.suffix else joint
 
 
-def _scalar(suffix: str, kind: str, axis: Any, k: int) -> Part:
-    return Part(suffix, kind, axis, slice(k, k + 1), slice(k, k + 1))
+def _scalar(suffix: str, kind: str, axis: Any, k: int) -> JointPart:
+    return JointPart(suffix, kind, axis, slice(k, k + 1), slice(k, k + 1))
 
 
 # a free joint that is on another body, or whose damping differs between directions
 SLIDES_AND_BALL = (
-    *(Part(name, "slide", axis, slice(4 + k, 5 + k), slice(3 + k, 4 + k))
+    *(JointPart(name, "slide", axis, slice(4 + k, 5 + k), slice(3 + k, 4 + k))
       for k, (name, axis) in enumerate({"x": X, "y": Y, "z": Z}.items())),
-    Part("ball", "ball", Z, slice(0, 4), slice(0, 3)),
+    JointPart("ball", "ball", Z, slice(0, 4), slice(0, 3)),
 )  # fmt: skip
 
 
-def parts_of(joint: Joint) -> tuple[Part, ...]:
+def parts_of(joint: Joint) -> tuple[JointPart, ...]:
     """Return the parts in their order, () for a joint that MJCF cannot hold."""
     if type(joint) is Revolute:
         return (_scalar("", "hinge", joint.axis, 0),)
     if type(joint) is Prismatic:
         return (_scalar("", "slide", joint.axis, 0),)
     if type(joint) is Spherical:
-        return (Part("", "ball", Z, slice(0, 4), slice(0, 3)),)
+        return (JointPart("", "ball", Z, slice(0, 4), slice(0, 3)),)
     if type(joint) is Free:
-        return (Part("", "free", Z, slice(0, 7), slice(0, 6)),)
+        return (JointPart("", "free", Z, slice(0, 7), slice(0, 6)),)
     if type(joint) is Universal:
         return _scalar("x", "hinge", X, 0), _scalar("y", "hinge", Y, 1)
     if type(joint) is Cylindrical:
@@ -76,5 +76,5 @@ def parts_of(joint: Joint) -> tuple[Part, ...]:
     return ()
 
 
-def _follower(axis: Any, multiplier: Any) -> Part:
+def _follower(axis: Any, multiplier: Any) -> JointPart:
     return _scalar("slide", "slide", axis, 0)._replace(multiplier=float(multiplier))

@@ -35,7 +35,7 @@ def read_mjcf(source: Source, root: Element) -> Model:
     """Return the model of an MJCF document; included files and meshes are beside it, if it comes from a file."""
     mujoco = import_mujoco()
     compiled, remarks = compile_mjcf(mujoco, source, root)
-    reader = _Reader(mujoco, compiled)
+    reader = _MjcfReader(mujoco, compiled)
     builder = reader.builder
     builder.notes.extend(Finding("mujoco", builder.name, f"MuJoCo says: {text}") for text in remarks)
     remark = scene_remark(compiled, reader.disabled)
@@ -55,7 +55,7 @@ def read_mjcf(source: Source, root: Element) -> Model:
     return dataclasses.replace(model, notes=(*builder.notes, *reader.inertias.of(model, reader.between)))
 
 
-class _Reader:
+class _MjcfReader:
     """Adds the compiled model's bodies, sites and equalities to a builder, in MuJoCo's order."""
 
     def __init__(self, mujoco: Any, compiled: Any) -> None:

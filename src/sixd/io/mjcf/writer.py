@@ -13,7 +13,7 @@ from sixd.io.files import unused_name
 from sixd.io.mjcf.elements import Losses, fixed_inertial_element, inertial_element, joint_element, pose_attributes
 from sixd.io.mjcf.equalities import equality_elements, follower_element
 from sixd.io.mjcf.links import Link, Member, links_of
-from sixd.io.mjcf.parts import Part
+from sixd.io.mjcf.parts import JointPart
 from sixd.io.mjcf.shapes import Shapes
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
 from sixd.model import Model, Visual
@@ -59,7 +59,7 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     True
     """
     require_writable("to_mjcf", model, configurations=True)
-    writer = _Writer(model)
+    writer = _MjcfWriter(model)
     text = "\n".join([*writer.lines(), ""])
     lost = writer.losses.text()
     if lost:
@@ -67,7 +67,7 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     return write_text(text, path)
 
 
-class _Writer:
+class _MjcfWriter:
     """The text of one model, part by part."""
 
     def __init__(self, model: Model) -> None:
@@ -162,7 +162,7 @@ class _Writer:
                 start[self.model.iq[body]] = q[self.model.iq[body]]
         return np.array_equal(q, start)
 
-    def _coordinates(self, body: int, part: Part, q: Array) -> Array:
+    def _coordinates(self, body: int, part: JointPart, q: Array) -> Array:
         if part.kind == "free":  # [p, quaternion] in the world
             pose = self.model.placement[body] @ placement(q[4:], R=quaternion_to_rotation(q[:4]))
             return np.concatenate([pose[:3, 3], quaternion_from_rotation(pose[:3, :3])])

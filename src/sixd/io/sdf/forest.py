@@ -19,7 +19,7 @@ _MOST_BASES = 20  # that are tried for one component
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TreeStep:
     """A link added to the tree: on the joint ``by``, passed from child to parent if ``reverse``.
 
     Without a joint the link is the base of a tree: fixed to the world if it is static, else free.
@@ -31,7 +31,7 @@ class Step:
     reverse: bool = False
 
 
-def span(links: Mapping[str, bool], joints: Iterable[Connection]) -> tuple[list[Step], list[Connection]]:
+def span(links: Mapping[str, bool], joints: Iterable[Connection]) -> tuple[list[TreeStep], list[Connection]]:
     """Return the links in the order in which they are added, parents first, and the joints that close loops.
 
     ``links`` maps names, in file order, to whether the link is static; joints between those that cannot move are left
@@ -52,7 +52,7 @@ class _Forest:
     def __init__(self, links: Iterable[str], joints: list[Connection], held: set[str]) -> None:
         self.held = held
         self.moving = [name for name in links if name not in held]
-        self.steps = [Step(name, WORLD) for name in links if name in held]
+        self.steps = [TreeStep(name, WORLD) for name in links if name in held]
         self._below: dict[str, list[Connection]] = {name: [] for name in (WORLD, *links)}
         self._above: dict[str, list[Connection]] = {name: [] for name in (WORLD, *links)}
         for joint in joints:
@@ -79,19 +79,21 @@ class _Forest:
 
     def grow(self, component: list[str]) -> None:
         """Add the tree of a component: from the world, else from the first base that all joints can be passed from."""
-        above = [Step(link, j.parent, j) for link in component for j in self._above[link] if j.parent in self.held]
-        below = [Step(link, j.child, j, True) for link in component for j in self._below[link] if j.child in self.held]
+        above = [TreeStep(link, j.parent, j) for link in component for j in self._above[link] if j.parent in self.held]
+        below = [
+            TreeStep(link, j.child, j, True) for link in component for j in self._below[link] if j.child in self.held
+        ]
         if above or below:
             self.steps += self._tree(above + below, len(component))
             return
         bases = [link for link in component if not self._above[link]] or component[:1]
-        trees = (self._tree([Step(base, WORLD)], len(component)) for base in bases[:_MOST_BASES])
+        trees = (self._tree([TreeStep(base, WORLD)], len(component)) for base in bases[:_MOST_BASES])
         first = next(trees)
         self.steps += next((tree for tree in chain([first], trees) if _passable(tree)), first)
 
-    def _tree(self, starts: list[Step], size: int) -> list[Step]:
+    def _tree(self, starts: list[TreeStep], size: int) -> list[TreeStep]:
         """Return the steps to the links of a component, from parents to children where possible."""
-        steps: list[Step] = []
+        steps: list[TreeStep] = []
         reached = set(self.held)
         for start in starts:
             self._add(start, steps, reached)
@@ -99,11 +101,11 @@ class _Forest:
         k = 0
         while len(steps) < size:
             for joint in self._above[steps[k].link]:
-                self._add(Step(joint.parent, steps[k].link, joint, reverse=True), steps, reached)
+                self._add(TreeStep(joint.parent, steps[k].link, joint, reverse=True), steps, reached)
             k += 1
         return steps
 
-    def _add(self, first: Step, steps: list[Step], reached: set[str]) -> None:
+    def _add(self, first: TreeStep, steps: list[TreeStep], reached: set[str]) -> None:
         """Take a step, and all that follow from it by joints passed from parent to child, depth first."""
         stack = [first]
         while stack:
@@ -112,8 +114,8 @@ class _Forest:
                 continue
             reached.add(step.link)
             steps.append(step)
-            stack.extend(Step(j.child, step.link, j) for j in reversed(self._below[step.link]))
+            stack.extend(TreeStep(j.child, step.link, j) for j in reversed(self._below[step.link]))
 
 
-def _passable(tree: list[Step]) -> bool:
+def _passable(tree: list[TreeStep]) -> bool:
     return all(step.by is None or not step.reverse or step.by.kind in REVERSIBLE for step in tree)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.errors import unknown_name
 from sixd.io.sdf.frames import FrameGraph
-from sixd.io.sdf.scopes import Part, Scope, joint_key
+from sixd.io.sdf.scopes import Scope, SdfElement, joint_key
 from sixd.io.sdf.values import flag_in, limit_in, number_in, numbers_in
 from sixd.io.xml import Element
 from sixd.model import Fixed, Helical, Joint, Mimic, Prismatic, Revolute, Spherical, Universal
@@ -31,7 +31,7 @@ class Connection:
     child: str
     kind: str
     scope: Scope
-    part: Part
+    part: SdfElement
 
     @property
     def element(self) -> Element:
@@ -45,7 +45,7 @@ class Connection:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class JointMotion:
     """How a joint moves: the axes of ``joint`` are those of the joint's frame, turned by ``turn`` (3, 3)."""
 
     joint: Joint
@@ -66,39 +66,39 @@ def read_kind(joint: Element) -> str:
     return kind
 
 
-def read_motion(connection: Connection, graph: FrameGraph) -> Motion:
+def read_motion(connection: Connection, graph: FrameGraph) -> JointMotion:
     """Return the motion of a joint from parent to child, in its own frame."""
     kind, joint = connection.kind, connection.element
     axes = [_axis(connection, tag, graph) for tag in ("axis", "axis2")[: _AXES[kind]]]
     if kind == "fixed":
-        return Motion(Fixed(), axes)
+        return JointMotion(Fixed(), axes)
     if kind == "ball":
-        return Motion(Spherical(), axes)
+        return JointMotion(Spherical(), axes)
     if kind == "prismatic":
-        return Motion(Prismatic(axes[0]), axes)
+        return JointMotion(Prismatic(axes[0]), axes)
     if kind == "screw":
-        return Motion(Helical(axes[0], _pitch(joint)), axes)
+        return JointMotion(Helical(axes[0], _pitch(joint)), axes)
     if kind == "universal":
         a, b = axes
         if abs(a @ b) > _ORTHOGONAL:
             raise joint.error(f"the axes of the universal joint {connection.name!r} are not at right angles.")
         b = b - a * (a @ b)
         b = b / np.linalg.norm(b)
-        return Motion(Universal(), axes, np.stack([a, b, np.cross(a, b)], axis=1))
-    return Motion(Revolute(axes[0], continuous=kind == "continuous"), axes)
+        return JointMotion(Universal(), axes, np.stack([a, b, np.cross(a, b)], axis=1))
+    return JointMotion(Revolute(axes[0], continuous=kind == "continuous"), axes)
 
 
-def reverse(connection: Connection, motion: Motion) -> Motion:
+def reverse(connection: Connection, motion: JointMotion) -> JointMotion:
     """Return the motion of the parent seen from the child, with the same coordinate."""
     joint, axes = motion.joint, [-a for a in motion.axes]
     if isinstance(joint, Fixed):
         return motion
     if isinstance(joint, Revolute):
-        return Motion(Revolute(axes[0], continuous=joint.continuous), axes)
+        return JointMotion(Revolute(axes[0], continuous=joint.continuous), axes)
     if isinstance(joint, Prismatic):
-        return Motion(Prismatic(axes[0]), axes)
+        return JointMotion(Prismatic(axes[0]), axes)
     if isinstance(joint, Helical):
-        return Motion(Helical(axes[0], joint.pitch), axes)
+        return JointMotion(Helical(axes[0], joint.pitch), axes)
     raise connection.element.error(
         f"the tree of links must pass joint {connection.name!r} ({connection.kind}) from its child to its parent. "
         f"Exchange its parent and child."

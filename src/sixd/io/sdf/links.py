@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.errors import LoadError, SixdError
 from sixd.io.sdf.frames import FrameGraph
-from sixd.io.sdf.scopes import Part, Scope
+from sixd.io.sdf.scopes import Scope, SdfElement
 from sixd.io.sdf.values import flag_attribute, flag_in, number_in, numbers_in, read_pose, text_in
 from sixd.io.urdf.meshes import find_mesh
 from sixd.io.xml import Element
@@ -121,7 +121,7 @@ def read_shape(
     return None
 
 
-def pose_in_link(element: Element, scope: Scope, part: Part, link: str, graph: FrameGraph) -> Array:
+def pose_in_link(element: Element, scope: Scope, part: SdfElement, link: str, graph: FrameGraph) -> Array:
     """Return the pose of a ``<visual>`` or ``<collision>`` in its link's frame."""
     pose = read_pose(element)
     if not pose.relative_to:

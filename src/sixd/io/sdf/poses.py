@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sixd.errors import LoadError
 from sixd.io.sdf.frames import WORLD, FrameGraph, Node
-from sixd.io.sdf.scopes import ModelFrame, Part, Scope, joint_key
+from sixd.io.sdf.scopes import ModelFrame, Scope, SdfElement, joint_key
 from sixd.io.sdf.values import Pose, read_pose, text_in
 from sixd.io.xml import Element
 from sixd.spatial.transform import compose, inverse_pose
@@ -30,7 +30,7 @@ def frame_graph(world: Scope) -> FrameGraph:
     return graph
 
 
-def joint_end(scope: Scope, part: Part, which: str) -> str:
+def joint_end(scope: Scope, part: SdfElement, which: str) -> str:
     """Return the whole name of the frame at one end of a joint, "parent" or "child"; the parent may be the world."""
     joint, name = part.element, text_in(part.element, which)
     where = joint.find(which) or joint
@@ -90,7 +90,7 @@ def _canonical(frame: ModelFrame, scope: Scope) -> str:
     raise LoadError(f"{frame.element.location}: the model has no <link>, expected at least one.")
 
 
-def _attached_to(scope: Scope, part: Part) -> str:
+def _attached_to(scope: Scope, part: SdfElement) -> str:
     name = part.element.attributes.get("attached_to", "").strip()
     return scope.resolve(part.element, name, part.home, _what(part.element, "attached_to")) if name else part.home
 

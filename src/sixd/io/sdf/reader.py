@@ -19,14 +19,14 @@ import numpy as np
 
 from sixd.errors import LoadError, ModelError, SixdError
 from sixd.io.files import Source, unused_name
-from sixd.io.sdf.forest import Step, span
+from sixd.io.sdf.forest import TreeStep, span
 from sixd.io.sdf.frames import WORLD
 from sixd.io.sdf.includes import Document, Includes, read_version
 from sixd.io.sdf.joints import Connection, read_kind, read_mimic, read_motion, read_properties, reverse
 from sixd.io.sdf.links import not_carried, pose_in_link, read_color, read_inertia, read_shape
 from sixd.io.sdf.loops import close_loop
 from sixd.io.sdf.poses import frame_graph, joint_end
-from sixd.io.sdf.scopes import Part, Scope, collect
+from sixd.io.sdf.scopes import Scope, SdfElement, collect
 from sixd.io.sdf.spelling import sdf_spelling
 from sixd.io.sdf.values import numbers_in
 from sixd.io.xml import Element
@@ -51,7 +51,7 @@ def read_sdf(
     document = Document(read_version(sdf), source.folders, path)
     includes = Includes(list(package_dirs))
     world = collect(sdf, document, includes)
-    reader = _Reader(world, _model_name(world, source), list(package_dirs))
+    reader = _SdfReader(world, _model_name(world, source), list(package_dirs))
     for root in (sdf, *includes.roots):
         reader.builder.notes.extend(sdf_spelling(root))
     reader.note_extensions()
@@ -67,7 +67,7 @@ def _model_name(world: Scope, source: Source) -> str:
     return next(iter(world.models)) if len(world.models) == 1 else PurePath(source.name).stem
 
 
-class _Reader:
+class _SdfReader:
     """Adds links, joints and frames to a builder and collects the findings about them."""
 
     def __init__(self, world: Scope, name: str, package_dirs: list[str | os.PathLike[str]]) -> None:
@@ -76,7 +76,7 @@ class _Reader:
         gravity = numbers_in(world.element, "gravity", 3, (0.0, 0.0, -9.81)) if world.element.tag == "world" else None
         self.builder = ModelBuilder(name, (0.0, 0.0, -9.81) if gravity is None else gravity)
         self.builder.is_of_file = True
-        self.links: dict[str, tuple[Scope, Part]] = {
+        self.links: dict[str, tuple[Scope, SdfElement]] = {
             scope.prefix + name: (scope, part) for scope in world.walk() for name, part in scope.links.items()
         }
         self.joints = [self._connection(s, n, p) for s in world.walk() for n, p in s.joints.items()]
@@ -84,7 +84,7 @@ class _Reader:
         self.loops: list[Connection] = []
         self.inertias = InertiaFindings()
 
-    def _connection(self, scope: Scope, name: str, part: Part) -> Connection:
+    def _connection(self, scope: Scope, name: str, part: SdfElement) -> Connection:
         parent, child = (self.graph.link_of(joint_end(scope, part, end)) for end in ("parent", "child"))
         joint = Connection(scope.prefix + name, parent, child, read_kind(part.element), scope, part)
         if parent == child:
@@ -128,7 +128,7 @@ class _Reader:
         name = unused_name(f"{link}_{ending}", self.joint_names)
         self._add(link, WORLD, joint, joint_name=name, placement=self.graph.in_world(link))
 
-    def _add_moving(self, step: Step, by: Connection) -> None:
+    def _add_moving(self, step: TreeStep, by: Connection) -> None:
         motion, graph = read_motion(by, self.graph), self.graph
         if step.reverse:
             motion = reverse(by, motion)
@@ -152,7 +152,7 @@ class _Reader:
         for visual in part.element.find_all("visual"):
             self._add_visual(visual, link, part, pose_of)
 
-    def _add_visual(self, visual: Element, link: str, part: Part, pose_of: Callable[[Element], Array]) -> None:
+    def _add_visual(self, visual: Element, link: str, part: SdfElement, pose_of: Callable[[Element], Array]) -> None:
         """Add a shape; a broken one becomes a note, since it has no effect on the dynamics."""
         try:
             shape = read_shape(visual, self.package_dirs, part.document.folders)

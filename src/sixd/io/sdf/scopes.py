@@ -21,7 +21,7 @@ _MOST_PARTS = 1_000_000  # links, joints and frames
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SdfElement:
     """A link, joint or ``<frame>``; ``home`` is the frame that its pose is in, unless it names another."""
 
     element: Element
@@ -51,9 +51,9 @@ class Scope:
     static: bool = False
     own: ModelFrame | None = None  # None for the world
     parent: Scope | None = None
-    links: dict[str, Part] = field(default_factory=dict)
-    joints: dict[str, Part] = field(default_factory=dict)
-    frames: dict[str, Part] = field(default_factory=dict)
+    links: dict[str, SdfElement] = field(default_factory=dict)
+    joints: dict[str, SdfElement] = field(default_factory=dict)
+    frames: dict[str, SdfElement] = field(default_factory=dict)
     models: dict[str, Scope] = field(default_factory=dict)
     merged: dict[str, ModelFrame] = field(default_factory=dict)  # frames of models merged into this one
 
@@ -144,7 +144,7 @@ class _Collector:
                 parts = {"link": scope.links, "joint": scope.joints, "frame": scope.frames}[child.tag]
                 name = _name(child)
                 _claim(scope, child, name, document)
-                parts[name] = Part(child, home, document)
+                parts[name] = SdfElement(child, home, document)
             elif child.tag == "model":
                 self._add_model(scope, child, child, document, document, home, level)
             elif child.tag == "include":

@@ -28,7 +28,7 @@ _ROUND = 16  # facets from which on a shape is drawn smooth
 
 
 @dataclass(frozen=True)
-class Settings:
+class DrawingSettings:
     """The current colour, facets and vertices; without a colour the body's own is used."""
 
     body: int
@@ -58,9 +58,9 @@ def read_appearance(where: str, appearance: Any, count: int) -> tuple[Visual, ..
     if len(lists) != count:
         raise ModelError(f"{where}: appearance.body has {len(lists)} entries, expected a list for each of {count}.")
     base = _instructions(appearance.get("base"))
-    found = list(_draw(where, base, Settings(0, np.array([BASE_COLOR])), ""))
+    found = list(_draw(where, base, DrawingSettings(0, np.array([BASE_COLOR])), ""))
     for k, items in enumerate(lists):
-        found += _draw(where, _instructions(items), Settings(k + 1), "")
+        found += _draw(where, _instructions(items), DrawingSettings(k + 1), "")
     return tuple(found)
 
 
@@ -77,7 +77,7 @@ def _is_list(item: Any) -> bool:
     return isinstance(item, (list, tuple)) or (isinstance(item, np.ndarray) and (item.dtype == object or not item.size))
 
 
-def _draw(where: str, items: Sequence[Any], settings: Settings, path: str) -> Iterator[Visual]:
+def _draw(where: str, items: Sequence[Any], settings: DrawingSettings, path: str) -> Iterator[Visual]:
     """Yield the visuals of a list of instructions; ``path`` is the list's location in messages."""
     k = 0
     while k < len(items):
@@ -112,7 +112,7 @@ def _draw(where: str, items: Sequence[Any], settings: Settings, path: str) -> It
 # settings -----------------------------------------------------------------------------------------
 
 
-def _colour(settings: Settings, value: Any) -> Settings:
+def _colour(settings: DrawingSettings, value: Any) -> DrawingSettings:
     rgb = np.atleast_2d(_numbers("'colour'", value))
     if rgb.shape not in ((1, 3), (2, 3)) or not ((rgb >= 0) & (rgb <= 1)).all():
         raise InstructionError(
@@ -121,27 +121,27 @@ def _colour(settings: Settings, value: Any) -> Settings:
     return replace(settings, colors=rgb)
 
 
-def _facets(settings: Settings, value: Any) -> Settings:
+def _facets(settings: DrawingSettings, value: Any) -> DrawingSettings:
     n = _numbers("'facets'", value)
     if n.size != 1 or n.item() != round(n.item()) or n.item() < 3:
         raise InstructionError(f"'facets' has {value!r}, expected a whole number of at least 3")
     return replace(settings, facets=int(n.item()))
 
 
-def _vertices(settings: Settings, value: Any) -> Settings:
+def _vertices(settings: DrawingSettings, value: Any) -> DrawingSettings:
     return replace(settings, vertices=_points("'vertices'", value, least=2))
 
 
 # shapes -------------------------------------------------------------------------------------------
 
 
-def _box(settings: Settings, corners: Any) -> Iterator[Visual]:
+def _box(settings: DrawingSettings, corners: Any) -> Iterator[Visual]:
     p, q = _points("'box'", corners, exactly=2)
     x, y, z = (float(d) for d in np.abs(q - p))
     yield Visual(settings.body, Shape("box", (x, y, z)), make_pose(np.eye(3), (p + q) / 2), settings.color)
 
 
-def _cyl(settings: Settings, ends: Any, radius: Any) -> Iterator[Visual]:
+def _cyl(settings: DrawingSettings, ends: Any, radius: Any) -> Iterator[Visual]:
     p, q = _points("'cyl'", ends, exactly=2)
     r, length = _radius("'cyl'", radius), float(np.linalg.norm(q - p))
     if length == 0:
@@ -152,7 +152,7 @@ def _cyl(settings: Settings, ends: Any, radius: Any) -> Iterator[Visual]:
     yield Visual(settings.body, shape, pose, settings.color)
 
 
-def _sphere(settings: Settings, centre: Any, radius: Any) -> Iterator[Visual]:
+def _sphere(settings: DrawingSettings, centre: Any, radius: Any) -> Iterator[Visual]:
     c, r = _numbers("'sphere'", centre).ravel(), _radius("'sphere'", radius)
     if c.shape != (3,):
         raise InstructionError(f"'sphere' has the centre {np.asarray(centre).tolist()}, expected three numbers")
@@ -166,7 +166,7 @@ def _sphere(settings: Settings, centre: Any, radius: Any) -> Iterator[Visual]:
         yield Visual(settings.body, globe(n, r, k), pose, _rgba(color))
 
 
-def _line(settings: Settings, value: Any) -> Iterator[Visual]:
+def _line(settings: DrawingSettings, value: Any) -> Iterator[Visual]:
     given = _numbers("'line'", value)
     if is_vector(given) and given.size >= 2:
         if settings.vertices is None:
@@ -177,7 +177,7 @@ def _line(settings: Settings, value: Any) -> Iterator[Visual]:
     yield Visual(settings.body, Shape("line", vertices=points), color=settings.color)
 
 
-def _triangles(settings: Settings, value: Any) -> Iterator[Visual]:
+def _triangles(settings: DrawingSettings, value: Any) -> Iterator[Visual]:
     if settings.vertices is None or len(settings.vertices) < 3:
         raise InstructionError("'triangles' needs at least three vertices. Give 'vertices' first")
     given = np.atleast_2d(_numbers("'triangles'", value))
@@ -187,7 +187,7 @@ def _triangles(settings: Settings, value: Any) -> Iterator[Visual]:
     yield Visual(settings.body, Shape("mesh", vertices=settings.vertices, triangles=index), color=settings.color)
 
 
-def _tiles(settings: Settings, ranges: Any, size: Any) -> Iterator[Visual]:
+def _tiles(settings: DrawingSettings, ranges: Any, size: Any) -> Iterator[Visual]:
     if settings.body:
         raise InstructionError("'tiles' is among the instructions of a body, expected it only among those of the base")
     r, side = _numbers("'tiles'", ranges), _radius("'tiles'", size)
@@ -205,7 +205,7 @@ def _tiles(settings: Settings, ranges: Any, size: Any) -> Iterator[Visual]:
     yield Visual(0, shape, color=_TILE_COLOR)
 
 
-_SETTERS: dict[str, Callable[..., Settings]] = {"colour": _colour, "facets": _facets, "vertices": _vertices}
+_SETTERS: dict[str, Callable[..., DrawingSettings]] = {"colour": _colour, "facets": _facets, "vertices": _vertices}
 _SHAPES: dict[str, Callable[..., Iterator[Visual]]] = {
     "box": _box, "cyl": _cyl, "sphere": _sphere, "line": _line, "triangles": _triangles, "tiles": _tiles,
 }  # fmt: skip

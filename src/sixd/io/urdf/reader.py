@@ -38,7 +38,7 @@ def read_urdf(
     tree = read_tree(robot)
     builder = ModelBuilder(robot.attributes.get("name", "").strip() or "robot")
     builder.is_of_file = True
-    reader = _Reader(builder, tree, read_materials(robot), list(package_dirs), folders)
+    reader = _UrdfReader(builder, tree, read_materials(robot), list(package_dirs), folders)
     builder.notes.extend(spelling_findings(robot))
     reader.add_root(floating_base)
     for joint in tree.order:
@@ -49,7 +49,7 @@ def read_urdf(
 
 
 @dataclass(eq=False)
-class _Reader:
+class _UrdfReader:
     """Adds links and joints to a builder and collects the findings about them."""
 
     builder: ModelBuilder

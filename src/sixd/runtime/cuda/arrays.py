@@ -194,7 +194,7 @@ def is_row_major(shape: Shape, strides: Shape) -> bool:
     return 0 in shape or all(n == 1 or s == t for n, s, t in zip(shape, strides, row_major(shape), strict=True))
 
 
-class Layout(NamedTuple):
+class ArrayLayout(NamedTuple):
     """The shape and strides [entries] of an array's leading dimensions, and the strides of its core."""
 
     batch: Shape
@@ -202,15 +202,15 @@ class Layout(NamedTuple):
     inner: Shape
 
 
-def layout_of(where: str, name: str, array: DeviceArray, core: Shape) -> Layout:
+def layout_of(where: str, name: str, array: DeviceArray, core: Shape) -> ArrayLayout:
     """The layout of an array; ShapeError if its shape does not end in ``core``."""
     cut = len(array.shape) - len(core)
     if cut < 0 or array.shape[cut:] != core:
         raise ShapeError(f"{where}: {name} has shape {array.shape}, expected {('...', *core)}.")
-    return Layout(array.shape[:cut], array.strides[:cut], array.strides[cut:])
+    return ArrayLayout(array.shape[:cut], array.strides[:cut], array.strides[cut:])
 
 
-def row_stride(batch: Shape, layout: Layout) -> int | None:
+def row_stride(batch: Shape, layout: ArrayLayout) -> int | None:
     """The distance of rows [entries] of an array whose leading dimensions broadcast to ``batch``, counted in row-major
     order; None if rows do not have one distance."""
     own = [0 if n == 1 else s for n, s in zip(layout.batch, layout.outer, strict=True)]

@@ -30,7 +30,7 @@ COUNTS = 4096  # words on each device; routines beyond that share them
 _LOG = 8192  # bytes
 
 
-class Loaded(NamedTuple):
+class LoadedKernel(NamedTuple):
     """A kernel on a device: its module and function, and the address of its counter of suspect rows."""
 
     module: int
@@ -71,7 +71,7 @@ class Device:
         finally:
             self._driver.address(where, "cuCtxPopCurrent_v2")
 
-    def load(self, where: str, ptx: str) -> Loaded:
+    def load(self, where: str, ptx: str) -> LoadedKernel:
         """Load the kernel of a PTX text; its count is reported under the name ``where``."""
         with self._lock, self.current(where):
             module = self._module(where, ptx)
@@ -80,7 +80,7 @@ class Device:
                 self._counts = self._driver.address(where, "cuMemAlloc_v2", ctypes.c_size_t(8 * COUNTS))
                 self._clear(where)
             self._names.append(where)
-            return Loaded(module, function, self._counts + 8 * ((len(self._names) - 1) % COUNTS))
+            return LoadedKernel(module, function, self._counts + 8 * ((len(self._names) - 1) % COUNTS))
 
     def _module(self, where: str, ptx: str) -> int:
         """The module of a PTX text, from the disk if its machine code is there."""
@@ -93,7 +93,7 @@ class Device:
             except DeviceError:  # of another card or driver after all: made again
                 pass
         cubin = self._assemble(where, ptx)
-        disk.write(key, disk.Entry({"name": f"{where} for a GPU {version}", "model": ""}, cubin))
+        disk.write(key, disk.CachedKernel({"name": f"{where} for a GPU {version}", "model": ""}, cubin))
         return self._driver.address(where, "cuModuleLoadData", ctypes.c_char_p(cubin))
 
     def _assemble(self, where: str, ptx: str) -> bytes:
@@ -119,13 +119,27 @@ class Device:
             self._driver.call(where, "cuLinkDestroy", state)
 
     def prepare(
-        self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, addresses: int, words: Sequence[int]
+        self,
+        where: str,
+        kernel: LoadedKernel,
+        blocks: int,
+        threads: int,
+        shared: int,
+        addresses: int,
+        words: Sequence[int],
     ) -> Launch:
         """A launch that is repeated with other addresses, of which there are so many before the words."""
         return Launch(self, where, kernel, (blocks, 1, 1, threads, 1, 1, shared), addresses, words)
 
     def launch(
-        self, where: str, kernel: Loaded, blocks: int, threads: int, shared: int, stream: int, words: Sequence[int]
+        self,
+        where: str,
+        kernel: LoadedKernel,
+        blocks: int,
+        threads: int,
+        shared: int,
+        stream: int,
+        words: Sequence[int],
     ) -> None:
         """Launch a kernel whose arguments are words of 64 bits."""
         found = self._driver
@@ -185,7 +199,7 @@ class Launch:
     )
 
     def __init__(
-        self, gpu: Device, where: str, kernel: Loaded, grid: tuple[int, ...], count: int, words: Sequence[int]
+        self, gpu: Device, where: str, kernel: LoadedKernel, grid: tuple[int, ...], count: int, words: Sequence[int]
     ) -> None:
         self._device, self._where, self._kernel, self._grid = gpu, where, kernel, grid
         self._count, self._words = count, tuple(words)

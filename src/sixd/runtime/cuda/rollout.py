@@ -16,7 +16,7 @@ from sixd.codegen.nvptx.launch import WARP
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import DeviceArray, Shape, is_row_major, library_of, look, read_array, row_major
-from sixd.runtime.cuda.device import Device, Loaded, device
+from sixd.runtime.cuda.device import Device, LoadedKernel, device
 from sixd.runtime.cuda.routine import MOST_PLANS, check_overlap, common_device
 from sixd.runtime.machine_code import Image
 from sixd.spatial.scalar import Array
@@ -26,7 +26,7 @@ from sixd.spatial.scalar import Array
 THREADS, BLOCKS = 256, 512
 
 
-class _Rows(NamedTuple):
+class _ArrayRows(NamedTuple):
     """The rows of an array: its index among all arrays, the distance of its first row from its address [bytes], that of
     rows [entries], and the size of a record [bytes], 0 if it has none."""
 
@@ -35,7 +35,7 @@ class _Rows(NamedTuple):
     distance: int
     record: int
 
-    def after(self, records: int) -> _Rows:
+    def after(self, records: int) -> _ArrayRows:
         """The rows without their first records."""
         return self._replace(offset=self.offset + records * self.record)
 
@@ -49,7 +49,7 @@ class _Plan(NamedTuple):
     shapes: tuple[Shape, ...]
     copied: tuple[tuple[int, Shape], ...]
     reaches: tuple[tuple[int, int], ...]
-    launches: tuple[tuple[tuple[_Rows, ...], tuple[int, ...]], ...]
+    launches: tuple[tuple[tuple[_ArrayRows, ...], tuple[int, ...]], ...]
 
 
 class DeviceRollout:
@@ -66,7 +66,7 @@ class DeviceRollout:
         self.inputs, self.outputs, self.operations = tuple(inputs), tuple(outputs), operations
         self._image = image
         self._lock = Lock()
-        self._loaded: dict[int, Loaded] = {}
+        self._loaded: dict[int, LoadedKernel] = {}
         self._plans: dict[Any, _Plan] = {}
 
     @property
@@ -113,7 +113,7 @@ class DeviceRollout:
         threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
         return threads, self._image.functions["shared"] * (threads // WARP)
 
-    def load(self, gpu: Device) -> Loaded:
+    def load(self, gpu: Device) -> LoadedKernel:
         """Its kernel on a device."""
         if gpu.number not in self._loaded:
             with self._lock:
@@ -128,7 +128,7 @@ class DeviceRollout:
         given = [read_array(self.name, f"array {k}", x) for k, x in enumerate(arrays)]
         reaches = [x.reach for x in given]
         count, copied = given[0].shape[0], []
-        every: list[_Rows] = []
+        every: list[_ArrayRows] = []
         for k, (x, core) in enumerate(zip(given, self.inputs, strict=True)):
             self._check_input(f"array {k}", x, count, with_records(core, len(steps)))
             strides = x.strides
@@ -166,8 +166,8 @@ class DeviceRollout:
             )
 
     def _launches(
-        self, rows: int, steps: Array, sources: list[_Rows], targets: list[_Rows]
-    ) -> Iterator[tuple[tuple[_Rows, ...], tuple[int, ...]]]:
+        self, rows: int, steps: Array, sources: list[_ArrayRows], targets: list[_ArrayRows]
+    ) -> Iterator[tuple[tuple[_ArrayRows, ...], tuple[int, ...]]]:
         """The arrays of each launch, and its words after their addresses but the last, the address of the count."""
         states, backwards = self._image.functions["states"], self._image.functions["backwards"]
         for start, stop in _pieces(steps)[:: -1 if backwards else 1]:
@@ -178,9 +178,9 @@ class DeviceRollout:
             last = start if backwards else stop - 1
             sources[:states] = [x.after(last)._replace(record=0) for x in targets[:states]]
 
-    def _rows(self, array: int, shape: Shape, strides: Shape, core: Sequence[Any]) -> _Rows:
+    def _rows(self, array: int, shape: Shape, strides: Shape, core: Sequence[Any]) -> _ArrayRows:
         record = int(np.prod(shape[2:], dtype=int)) * self.dtype.itemsize if core[:1] == ("r",) else 0
-        return _Rows(array, 0, strides[0] if shape[0] > 1 else 0, record)
+        return _ArrayRows(array, 0, strides[0] if shape[0] > 1 else 0, record)
 
 
 def with_records(core: Sequence[Any], records: int) -> Shape:

@@ -18,8 +18,8 @@ from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
 from sixd.runtime.cuda.arrays import (
     LOOKS,
+    ArrayLayout,
     DeviceArray,
-    Layout,
     Look,
     Shape,
     is_row_major,
@@ -30,7 +30,7 @@ from sixd.runtime.cuda.arrays import (
     row_major,
     row_stride,
 )
-from sixd.runtime.cuda.device import Launch, Loaded, device
+from sixd.runtime.cuda.device import Launch, LoadedKernel, device
 from sixd.runtime.cuda.driver import driver
 
 MOST_PLANS = 256  # of a routine; all are dropped then
@@ -38,7 +38,7 @@ MISSED = object()  # instead of a result
 _NUMBERS = (float, int, np.float64, np.float32)
 
 
-class Plan(NamedTuple):
+class LaunchPlan(NamedTuple):
     """A launch on arrays of known layouts: the form of the code, the number of rows, shapes of the results, and the
     words after the addresses. ``copied`` are inputs that are copied to contiguous rows, by index, with their shapes;
     ``reaches`` the first and last byte of each array, counted from its address; ``launches`` are those of each GPU."""
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     launches: dict[int, Launch]
 
 
-class _Before(NamedTuple):
+class _LastLaunch(NamedTuple):
     """The call before: what must be the same to repeat it, and what that needs."""
 
     layouts: tuple[Any, ...]
@@ -74,9 +74,9 @@ class DeviceRoutine:
         self._provide = provide
         self._lock = Lock()
         self._parts: dict[str, Any] = {}
-        self._loaded: dict[tuple[int, str], Loaded] = {}
-        self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._before: _Before | None = None
+        self._loaded: dict[tuple[int, str], LoadedKernel] = {}
+        self._plans: dict[tuple[Any, ...], LaunchPlan] = {}
+        self._before: _LastLaunch | None = None
         self._scalars = tuple(k for k, core in enumerate(inputs) if core == ())
 
     def part(self, form: str) -> Any:
@@ -162,12 +162,12 @@ class DeviceRoutine:
             if not plan.copied and looks[0][2] == number:
                 numbers = tuple([found[2] for found in looks])
                 outputs = tuple((k, *plan.reaches[k]) for k in range(len(arrays), len(given)))
-                self._before = _Before(
+                self._before = _LastLaunch(
                     key, numbers, outputs, plan.reaches, plan.shapes, launch, library.stream, library.empty, [None]
                 )
         return out if out is not None else targets if len(targets) > 1 else targets[0]
 
-    def _prepared(self, plan: Plan, number: int, addresses: int) -> Launch:
+    def _prepared(self, plan: LaunchPlan, number: int, addresses: int) -> Launch:
         """The launch of a plan on a GPU."""
         found = plan.launches.get(number)
         if found is None:
@@ -203,7 +203,7 @@ class DeviceRoutine:
     def _make_plan(
         self, key: tuple[Any, ...], names: Sequence[str], arrays: Sequence[Any], targets: Sequence[Any] | None,
         check: Callable[[Any], None],
-    ) -> Plan:  # fmt: skip
+    ) -> LaunchPlan:  # fmt: skip
         """Check the arrays and make their plan."""
         where, part = self.name, self.part("rows")
         check(part)
@@ -233,12 +233,12 @@ class DeviceRoutine:
             words += [row_stride(batch, layout) or 0, *(() if rows else layout.inner)]
         count = math.prod(batch)
         reaches = tuple(a.reach for a in (*inputs, *(outputs or ())))
-        plan = Plan("rows" if rows else "strided", count, shapes, (*words, count), tuple(copied), reaches, {})
+        plan = LaunchPlan("rows" if rows else "strided", count, shapes, (*words, count), tuple(copied), reaches, {})
         if len(self._plans) >= MOST_PLANS:
             self._plans = {}
         return self._plans.setdefault(key, plan)
 
-    def _batch(self, names: Sequence[str], layouts: Sequence[Layout]) -> Shape:
+    def _batch(self, names: Sequence[str], layouts: Sequence[ArrayLayout]) -> Shape:
         shapes = [layout.batch for layout in layouts]
         try:
             return np.broadcast_shapes(*shapes)
@@ -246,14 +246,14 @@ class DeviceRoutine:
             listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
             raise ShapeError(f"{self.name}: leading dimensions do not broadcast: {listed}.") from None
 
-    def _fits(self, batch: Shape, layout: Layout, core: Shape, strided: bool) -> bool:
+    def _fits(self, batch: Shape, layout: ArrayLayout, core: Shape, strided: bool) -> bool:
         distance = row_stride(batch, layout)
         near = distance is not None and 0 <= distance <= FARTHEST
         return near and (strided or is_row_major(core, layout.inner))
 
     def _target(
         self, outputs: list[DeviceArray] | None, k: int, batch: Shape, core: Shape, strided: bool, count: int
-    ) -> Layout:
+    ) -> ArrayLayout:
         """The layout of result k: of a new array, or of that in ``out``, which is checked."""
         if outputs is None:
             return _contiguous(batch, core)
@@ -299,6 +299,6 @@ def common_device(where: str, names: Sequence[str], looks: Sequence[Look]) -> in
     raise DeviceError(f"{where}: arrays are on several GPUs ({listed}), expected all on one. Copy some.")
 
 
-def _contiguous(batch: Shape, core: Shape) -> Layout:
+def _contiguous(batch: Shape, core: Shape) -> ArrayLayout:
     strides = row_major(batch + core)
-    return Layout(batch, strides[: len(batch)], strides[len(batch) :])
+    return ArrayLayout(batch, strides[: len(batch)], strides[len(batch) :])

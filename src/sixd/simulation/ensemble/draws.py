@@ -15,7 +15,7 @@ import numpy as np
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import DeviceError, ShapeError
 from sixd.model.system import System
-from sixd.runtime.foreign import GPU, describe, kind_of
+from sixd.runtime.array_libraries import GPU, describe, kind_of
 from sixd.simulation.setup import named_start, whole
 from sixd.spatial.scalar import Array
 
@@ -23,7 +23,7 @@ WHERE = "ensemble"
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Samples:
     """Arguments of ``simulate`` for all rows: those that are common to all, and arrays (count, core) of the others.
 
     Names are those of the arguments; the name of a parameter has the prefix ``PARAMETER``.
@@ -61,7 +61,7 @@ def make_rows(
     parameters: Mapping[str, Any],
     count: int | None,
     entropy: Any,
-) -> Rows:
+) -> Samples:
     """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
     if q is None:
         q = system.initial_configuration()
@@ -96,7 +96,7 @@ def make_rows(
     if "q" in common:
         start = np.asarray(common.pop("q"))
         own["q"] = np.broadcast_to(start, (count, *start.shape))
-    return Rows(count, common, own)
+    return Samples(count, common, own)
 
 
 def grid(**axes: Any) -> dict[str, Array]:

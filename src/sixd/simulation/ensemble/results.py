@@ -12,7 +12,7 @@ from sixd.simulation.collect import make_trajectory
 from sixd.simulation.diagnostics import first_divergence, warn
 from sixd.simulation.ensemble.job import PER_ROW, ChunkResult, Span
 from sixd.simulation.setup import Setup
-from sixd.simulation.stepping.fixed import Records
+from sixd.simulation.stepping.fixed import StateRecords
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
@@ -73,7 +73,7 @@ class Results:
             for x in self.arrays.values():
                 x[~self.done] = np.nan
         names = ("q", "qd", "internal", "tau", "friction")
-        records = Records(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
+        records = StateRecords(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
         found = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
         for text in self._warnings(found):
             warn(self.setup.problem.where, text, 3)

@@ -71,7 +71,7 @@ def _unguarded() -> WorkerError:
 def _is_unguarded(main: types.ModuleType) -> bool:
     """Return whether the main program comes here by a line outside of any condition, as a worker would that imports it.
 
-    Conditions are not judged: a worker that comes here by one ends with ``_UNGUARDED``.
+    Conditions are not examined: a worker that comes here by one ends with ``_UNGUARDED``.
     """
     frame = inspect.currentframe()
     while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_globals is main.__dict__):
@@ -97,13 +97,13 @@ class _Processes:
         self.payload, self.cut, self.size, self.has_gpus = payload, cut, size, has_gpus
         self.window = 2 * size
         self.needs_main = b"__main__" in payload
-        self.pool: _Pool | None = None
-        self.pools: dict[Future[ChunkResult], _Pool] = {}
+        self.pool: _WorkerPool | None = None
+        self.pools: dict[Future[ChunkResult], _WorkerPool] = {}
 
     def submit(self, span: Span) -> Future[ChunkResult]:
         """Start a task, in a new pool if there is none that works."""
         while True:
-            pool = self.pool = self.pool or _Pool(self.size, self.needs_main, self.has_gpus)
+            pool = self.pool = self.pool or _WorkerPool(self.size, self.needs_main, self.has_gpus)
             try:
                 future = pool.executor.submit(run_packed, self.payload, span[0], self.cut(*span))
             except BrokenProcessPool:
@@ -138,7 +138,7 @@ class _Processes:
             self.pool = None
 
 
-class _Pool:
+class _WorkerPool:
     """A pool of worker processes. Without ``needs_main`` they do not import the main program, so that a script does not
     need ``if __name__ == "__main__":``."""
 

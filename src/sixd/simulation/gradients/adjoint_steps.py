@@ -13,21 +13,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sixd.engine.artifact import graph_text, make_rollout, recipe_key
-from sixd.engine.targets import Target, cpu
+from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import TraceError
 from sixd.model.memo import known_of, remember
 from sixd.model.system import System
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
+from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, is_number, object_array
 from sixd.trace import derivative
-from sixd.trace.adjoint import pruned, there_and_back
+from sixd.trace.adjoint import forward_backward, pruned
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
 from sixd.trace.replay import replay
 from sixd.trace.stages import Recipe, Stages, trace_stages
-from sixd.waiting import watched
 
 T = TypeVar("T")
 TAU = "constant tau"
@@ -53,12 +53,12 @@ class Pair:
     gradients: dict[str, tuple[int, ...]]
 
 
-def steps_there_and_back(
+def forward_backward_steps(
     problem: Problem,
     method: str,
     dtype: str,
     cost: Program | None,
-    target: Target = cpu,
+    target: CodeTarget = cpu,
     along: tuple[str, ...] = (),
 ) -> Pair:
     """Return the code for a problem with forces tau and the program of a cost (t, q, qd, tau), made at the first call.
@@ -92,13 +92,13 @@ def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
 
 
 def _make_pair(
-    problem: Problem, method: str, dtype: str, cost: Program | None, target: Target, along: tuple[str, ...]
+    problem: Problem, method: str, dtype: str, cost: Program | None, target: CodeTarget, along: tuple[str, ...]
 ) -> Pair:
     forward = _forward(problem, method, dtype, cost)
     weighed = tuple(n for n in ("q", "qd", "u", COST) if n in forward.state and 0 not in forward.memory[n])
     constants = [name for name in problem.constants if name in problem.parameters or (along and name != "tau")]
     by = *(f"constant {name}" for name in constants), TAU
-    there, back = there_and_back(forward, weighed, by, dtype, along)
+    there, back = forward_backward(forward, weighed, by, dtype, along)
 
     def compiled(recipe: Recipe) -> Rollout:
         key, name = recipe_key(recipe, dtype), problem.system.name
@@ -160,7 +160,7 @@ def traced_cost(
         ) from error
 
 
-def final_code(problem: Problem, program: Program, dtype: str, target: Target = cpu) -> Rollout:
+def final_code(problem: Problem, program: Program, dtype: str, target: CodeTarget = cpu) -> Rollout:
     """Return the code of a final cost: (q, qd, zeros…) of rows -> (q, qd, value, slopes by q, slopes by qd)."""
     shapes = {slot.name: slot.shape for slot in program.inputs}
     state: dict[str, tuple[int, ...]] = {**shapes, "value": (), **{f"by {name}": x for name, x in shapes.items()}}

@@ -15,15 +15,15 @@ from sixd.engine.evaluate import evaluate
 from sixd.engine.functions import Function
 from sixd.errors import ShapeError
 from sixd.model.system import System
+from sixd.runtime.array_libraries import common_kind
 from sixd.runtime.cuda.arrays import read_array
-from sixd.runtime.foreign import common_kind
 from sixd.simulation.gpu_rows import GpuRows, constants_of, make_rows, make_setup_of
 from sixd.simulation.gradients.adjoint_steps import (
     COST,
     TAU,
     Pair,
     final_code,
-    steps_there_and_back,
+    forward_backward_steps,
     traced_cost,
 )
 from sixd.simulation.setup import Setup
@@ -43,7 +43,7 @@ def _pulled(system: System, q: Array, slopes: Array) -> Array:
     return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
 
 
-_TO_TANGENT = Function("gradient", _pulled, ("q", "slopes"), {"slopes": ("nq",)}, named=False, judged=False)
+_TO_TANGENT = Function("gradient", _pulled, ("q", "slopes"), {"slopes": ("nq",)}, named=False, check_finite=False)
 
 
 def gradient_on_gpu(
@@ -85,7 +85,7 @@ def gradient_on_gpu(
     if final is not None:
         program = traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, rows.dtype)
         end = final_code(setup.problem, program, rows.dtype, rows.target)
-    pair = steps_there_and_back(setup.problem, method, rows.dtype, along, target=rows.target)
+    pair = forward_backward_steps(setup.problem, method, rows.dtype, along, target=rows.target)
     return _Sweep(rows, setup, pair, h, series, end).run(method)
 
 

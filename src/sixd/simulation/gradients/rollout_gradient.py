@@ -21,7 +21,7 @@ from sixd.simulation.gradients.adjoint_steps import (
     Pair,
     evaluated,
     final_code,
-    steps_there_and_back,
+    forward_backward_steps,
     to_tangent,
     traced_cost,
 )
@@ -150,8 +150,8 @@ def rollout_gradient(
     if final is not None:
         program = traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype)
         end = final_code(setup.problem, program, dtype)
-    pair = steps_there_and_back(setup.problem, method, dtype, along)
-    sweeps = _Sweeps(setup, pair, h, taus.astype(dtype, copy=False), end)
+    pair = forward_backward_steps(setup.problem, method, dtype, along)
+    sweeps = _BlockSweeps(setup, pair, h, taus.astype(dtype, copy=False), end)
     with Progress(f"{where} {system.name}", max(setup.rows, 1), progress) as bar:
         sweeps.run(bar)
     warn(where, sweeps.trouble, 2)
@@ -176,7 +176,7 @@ def _controls(where: str, system: System, controls: Any) -> Array:
     return taus if taus.dtype == np.float32 else taus.astype(float, copy=False)
 
 
-class _Sweeps:
+class _BlockSweeps:
     """All rows, block by block: there, with states recorded, and back."""
 
     def __init__(self, setup: Setup, pair: Pair, h: float, taus: Array, end: Rollout | None) -> None:

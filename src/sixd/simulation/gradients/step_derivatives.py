@@ -15,8 +15,8 @@ from sixd.simulation.gradients.adjoint_steps import (
     TAU,
     Pair,
     evaluated,
+    forward_backward_steps,
     from_tangent,
-    steps_there_and_back,
     to_tangent,
 )
 from sixd.simulation.known_steps import NO_FORCES
@@ -119,7 +119,7 @@ def step_derivatives(
             )
         setup = replace(setup, problem=replace(setup.problem, law=law.problem.law))
     setup = replace(setup, u=_states(where, setup, u))
-    pair = steps_there_and_back(setup.problem, method, setup.dtype, None)
+    pair = forward_backward_steps(setup.problem, method, setup.dtype, None)
     return _matrices(setup, pair, h, float(t))
 
 

@@ -104,7 +104,7 @@ def _function(system: System, setting: Setting, dtype: str) -> Function:
         after = dict(zip(state, step(_InLine(), *state.values(), dt, t, *constants), strict=True))
         return after["q"], after["qd"]
 
-    return Function(setting.where, algorithm, tuple(shapes), shapes, named=False, judged=False)
+    return Function(setting.where, algorithm, tuple(shapes), shapes, named=False, check_finite=False)
 
 
 class _RepeatedError(Exception):

@@ -17,11 +17,11 @@ import numpy as np
 from sixd.engine.kernel import row_kernel
 from sixd.errors import ScalarTypeError
 from sixd.forces.elements import RigidForce
-from sixd.simulation.impulses.joint_rows import friction_joints
+from sixd.simulation.nonsmooth.impulses.joint_rows import friction_joints
 from sixd.simulation.progress import Progress, finish
 from sixd.simulation.setup import Setup, positive, require_countable
 from sixd.simulation.stepping.compiled_steps import PROJECTIONS
-from sixd.simulation.stepping.fixed import Records
+from sixd.simulation.stepping.fixed import StateRecords
 from sixd.spatial.scalar import Array, is_number
 
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}
@@ -41,7 +41,7 @@ def integrate_adaptively(
     atol: float,
     bar: Progress,
     facts: dict[str, Any],
-) -> Iterator[Records]:
+) -> Iterator[StateRecords]:
     """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
     where = setup.problem.where
     tolerances = {name: positive(where, name, x, "1", zero=False) for name, x in (("rtol", rtol), ("atol", atol))}
@@ -64,11 +64,11 @@ def integrate_adaptively(
     if not duration and times is not None:
         times = np.zeros(1)
     run = _Run(setup, ADAPTIVE[method], duration, times, tolerances, events)
-    rows: list[_Row] = []
+    rows: list[_AdaptiveRun] = []
     interrupted = False
     try:
         for k in range(setup.rows):
-            rows.append(_Row(run, k))
+            rows.append(_AdaptiveRun(run, k))
             rows[-1].advance(lambda t: bar.update((k * duration + t) / setup.rows))  # noqa: B023 (called at once)
     except KeyboardInterrupt:
         # at any point, also within a step of SciPy: each row keeps its records
@@ -109,7 +109,7 @@ def _rest_error(setup: Setup, name: str, event: str, method: str) -> ScalarTypeE
     )
 
 
-def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> Records:
+def _joined(setup: Setup, rows: list[_AdaptiveRun], times: Array | None) -> StateRecords:
     """Return the records of all rows; missing ones are NaN."""
     system = setup.problem.system
     t = times if times is not None and setup.batch else np.array([t for t, _ in rows[0].records])
@@ -120,7 +120,7 @@ def _joined(setup: Setup, rows: list[_Row], times: Array | None) -> Records:
         if row.ended:  # by an event: in a batch it stays in its last state
             y_all[k, len(y) :] = y[-1]
     q, qd, u = np.split(y_all.astype(setup.dtype, copy=False), [system.nq, system.nq + system.nv], axis=-1)
-    return Records(t, q, qd, u, None)
+    return StateRecords(t, q, qd, u, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ class _Run:
         return row_kernel(function.__name__, row, cores, system, "float64")
 
 
-class _Row:
+class _AdaptiveRun:
     """The simulation of one row: its records (t, y), the times of its events, the number of its steps.
 
     ``ended``: a terminal event has ended it.

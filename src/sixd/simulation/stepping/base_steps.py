@@ -30,14 +30,14 @@ from sixd.trace.stages import Stages
 Take = Callable[..., tuple[Array, Array, Array]]
 
 
-class Hold(NamedTuple):
+class HeldForces(NamedTuple):
     """Forces that are held: ``apply(system, q, force (size,))`` returns their effect on a system at q."""
 
     size: int
     apply: Callable[[System, Array, Array], Applied]
 
 
-def base_step(problem: Problem, method: str, dtype: str, hold: Hold | None = None) -> Take:
+def base_step(problem: Problem, method: str, dtype: str, hold: HeldForces | None = None) -> Take:
     """Return the step of a method; see the head of this module."""
     if method in EXPLICIT:
         return explicit_step(problem, method, dtype, hold)
@@ -46,7 +46,7 @@ def base_step(problem: Problem, method: str, dtype: str, hold: Hold | None = Non
     return midpoint_step(problem, dtype, hold)
 
 
-def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) -> Take:
+def explicit_step(problem: Problem, method: str, dtype: str, hold: HeldForces | None) -> Take:
     """Return a step of "rk4" or "euler"."""
     system, method_step = problem.system, EXPLICIT[method]
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (system.nq,), "qd": (system.nv,), "u": (problem.nu,)}
@@ -77,7 +77,7 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: Hold | None) 
     return take
 
 
-def midpoint_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
+def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take:
     """Return a step of "midpoint" on velocities: momenta are computed within it."""
     system = problem.system
     iterate, finish = midpoint_programs(problem, dtype, hold)
@@ -108,7 +108,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
     return take
 
 
-def midpoint_programs(problem: Problem, dtype: str, hold: Hold | None = None) -> tuple[Program, Program]:
+def midpoint_programs(problem: Problem, dtype: str, hold: HeldForces | None = None) -> tuple[Program, Program]:
     """Return the programs of an iteration and of the end of a step of the midpoint rule."""
     if problem.system.constraints:
         raise ScalarTypeError(
@@ -122,7 +122,7 @@ def midpoint_programs(problem: Problem, dtype: str, hold: Hold | None = None) ->
     return iterate, _traced_with(midpoint.finish, problem, found, dtype, hold)
 
 
-def midpoint_slope(problem: Problem, dtype: str, hold: Hold | None) -> Program:
+def midpoint_slope(problem: Problem, dtype: str, hold: HeldForces | None) -> Program:
     """Return the program of an iteration whose velocity is a smooth function of all that is given."""
 
     def again(problem: Problem, v: Array, left: Scalar, done: Scalar, *rest: Any) -> tuple[Array, Scalar, Scalar]:
@@ -137,7 +137,11 @@ def _guess_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
 
 
 def _traced_with(
-    function: Callable[..., Any], problem: Problem, shapes: dict[str, tuple[int, ...]], dtype: str, hold: Hold | None
+    function: Callable[..., Any],
+    problem: Problem,
+    shapes: dict[str, tuple[int, ...]],
+    dtype: str,
+    hold: HeldForces | None,
 ) -> Program:
     """Return the program of ``function(problem, *arrays, constants)``, with a force that is held, if there is one."""
     if hold is None:
@@ -150,5 +154,5 @@ def _traced_with(
     return problem.traced(with_force, {**shapes, "force": (hold.size,)}, dtype)
 
 
-def _applied(hold: Hold, force: Array, system: System, q: Array) -> Applied:
+def _applied(hold: HeldForces, force: Array, system: System, q: Array) -> Applied:
     return hold.apply(system, q, force)

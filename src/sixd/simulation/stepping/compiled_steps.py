@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
-from sixd.engine.targets import Target, cpu
-from sixd.forces.rigid_ground import RigidGround
+from sixd.engine.targets import CodeTarget, cpu
 from sixd.locks import Lock
 from sixd.model.memo import known_of
 from sixd.runtime.routine import Rollout
-from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.base_steps import base_step, midpoint_programs
 from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
+from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.stages import Recipe, Stages, trace_stages
-from sixd.waiting import watched
 
 MIDPOINT = "midpoint"
 UNSOLVED = "unsolved"  # the state that counts steps with a failure
@@ -29,13 +29,13 @@ FIXED_STEP = (*EXPLICIT, MIDPOINT, IMPLICIT)
 PROJECTIONS = 2  # Newton steps onto the constraints after each step: an error of 1e-4 is squared twice
 
 # the latest code by form, key of the recipe and target, for controllers that are made anew for each call; so many
-_RECENT: dict[tuple[str, str, Target], Any] = {}
+_RECENT: dict[tuple[str, str, CodeTarget], Any] = {}
 _MOST_RECENT = {"rollout": 256, "step": 8, "steps": 8}
 _LOCK = Lock()
 
 
 def rollout(
-    problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None, target: Target = cpu
+    problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None, target: CodeTarget = cpu
 ) -> Rollout:
     """Return the code of a method for a problem, for many steps and rows; see :func:`code_of` for ``kept``."""
 
@@ -53,7 +53,7 @@ def code_of(
     adapt: Callable[[Recipe], Recipe],
     make: Callable[[Recipe, str], Any],
     kept: dict[Any, Any] | None,
-    target: Target = cpu,
+    target: CodeTarget = cpu,
 ) -> Any:
     """Return ``make(recipe, its key)`` of the adapted recipe of a problem, made at the first call.
 
@@ -113,11 +113,11 @@ def make_step(problem: Problem, method: str, dtype: str, *, momenta: bool = True
     rows = joint_rows(problem)
     # imported here: together they are a tenth of the time of `import sixd`
     if has_contact(problem):
-        from sixd.simulation.contact.contact_step import contact_step
+        from sixd.simulation.nonsmooth.contact.contact_step import contact_step
 
         return contact_step(problem, method, dtype, projection(problem, dtype))
     if rows is not None:
-        from sixd.simulation.impulses.joint_step import joint_step
+        from sixd.simulation.nonsmooth.impulses.joint_step import joint_step
 
         return joint_step(problem, rows, method, dtype, projection(problem, dtype))
     if momenta and has_momenta(problem, method):

@@ -23,7 +23,7 @@ from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.hosted import HostedRollout
 from sixd.runtime.cuda.ranks import local_device
 from sixd.runtime.routine import Rollout, new_array
-from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.compiled_steps import has_momenta, rollout, state_shapes
@@ -39,7 +39,7 @@ _LONGEST = 4096  # records of a call
 STEP = 1e-3  # s, the default
 
 
-class Records(NamedTuple):
+class StateRecords(NamedTuple):
     """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled.
 
     ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any.
@@ -53,10 +53,10 @@ class Records(NamedTuple):
     friction: Array | None = None
 
     @property
-    def last(self) -> Records:
+    def last(self) -> StateRecords:
         """A copy of the last record."""
         t, *arrays = self
-        return Records(t[-1:], *(None if x is None else x[:, -1:].copy() for x in arrays))  # type: ignore[arg-type]
+        return StateRecords(t[-1:], *(None if x is None else x[:, -1:].copy() for x in arrays))  # type: ignore[arg-type]
 
 
 def _physical_memory() -> float:
@@ -176,7 +176,7 @@ class Runner:
             return self.state["qd"]
         return self._velocity(self.state["q"], self.state["p"], *self._parameters())
 
-    def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> Records:
+    def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
         counts = np.diff([self._now, *marks])
         numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
@@ -195,7 +195,7 @@ class Runner:
         if buffer is not None:
             buffer.used += kept
         u, friction = (found[name][:, :kept] if name in found else None for name in ("u", "friction"))
-        return Records(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
+        return StateRecords(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
 
     def run(
         self,
@@ -203,7 +203,7 @@ class Runner:
         on_progress: Callable[[int], Any],
         buffer: RecordBuffer | None = None,
         last_step: float = 0.0,
-    ) -> Iterator[Records]:
+    ) -> Iterator[StateRecords]:
         """Yield the records at the step numbers ``marks``, in pieces; their times are counted from the first step.
 
         ``on_progress(steps)`` is called after each piece. With a buffer, records are written there, and pieces are
@@ -233,7 +233,7 @@ class Runner:
 
     def _advance_to(
         self, end: int, marks: Array, on_progress: Callable[[int], Any], buffer: RecordBuffer | None
-    ) -> Iterator[Records]:
+    ) -> Iterator[StateRecords]:
         """Yield the records at the marks, and advance to the step ``end``, in calls of bounded length."""
         limit = max(_SHORTEST, int(self._call / max(self.rollout.operations * self.setup.rows, 1)))
         at, count = 0, len(marks)

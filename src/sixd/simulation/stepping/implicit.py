@@ -47,7 +47,7 @@ from sixd.trace.expr import Expr
 from sixd.trace.stages import Stages
 
 if TYPE_CHECKING:
-    from sixd.simulation.stepping.base_steps import Hold, Take
+    from sixd.simulation.stepping.base_steps import HeldForces, Take
 
 IMPLICIT = "implicit"
 GAMMA = 1 - 0.5**0.5
@@ -188,7 +188,7 @@ def _stage(
 # the step ---------------------------------------------------------------------------------------
 
 
-def implicit_step(problem: Problem, dtype: str, hold: Hold | None) -> Take:
+def implicit_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take:
     """Return a step of "implicit"; steps with a pivot that is not positive are counted in ``stages.counts``."""
     nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
     state: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (nu,)}

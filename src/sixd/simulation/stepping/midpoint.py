@@ -44,8 +44,8 @@ def velocity(system: System, q: Array, p: Array) -> Array:
     return mass_metric(system, q).solve(p)
 
 
-MOMENTUM = Function("momentum", momentum, ("q", "qd"), named=False, judged=False)
-VELOCITY = Function("velocity", velocity, ("q", "p"), {"p": ("nv",)}, named=False, judged=False)
+MOMENTUM = Function("momentum", momentum, ("q", "qd"), named=False, check_finite=False)
+VELOCITY = Function("velocity", velocity, ("q", "p"), {"p": ("nv",)}, named=False, check_finite=False)
 
 
 def ends(

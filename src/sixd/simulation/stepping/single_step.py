@@ -18,8 +18,8 @@ from sixd.api.manifold import integrate
 from sixd.engine.artifact import make_rollout, make_step, trace_request
 from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
-from sixd.engine.targets import Target
-from sixd.runtime.calls import Code
+from sixd.engine.targets import CodeTarget
+from sixd.runtime.calls import CallableCode
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
@@ -27,7 +27,7 @@ from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.compiled_steps import code_of, has_momenta
 from sixd.spatial.scalar import Array, absolute, maximum, where
 from sixd.trace.program import Program, trace
-from sixd.trace.stages import Recipe, Work
+from sixd.trace.stages import ProgramCall, Recipe
 
 _GUARD = "guard"
 _LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are of finite numbers
@@ -41,11 +41,11 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
     system = problem.system
     nq, nv = system.nq, system.nv
     memory: dict[str, tuple[int, ...]] = {**recipe.memory, "given q": (nq,), "given qd": (nv,), _GUARD: ()}
-    works: list[Work] = []
+    works: list[ProgramCall] = []
 
     def call(program: Program, inputs: tuple[str, ...], *outputs: str) -> None:
         memory.update(zip(outputs, (slot.shape for slot in program.outputs), strict=True))
-        works.append(Work(program, inputs, outputs))
+        works.append(ProgramCall(program, inputs, outputs))
 
     def library(function: Function) -> Program:
         return trace_request(system, Request(function, (), dtype, False))
@@ -105,7 +105,7 @@ def _largest(x: Array) -> Any:
     return found
 
 
-def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> Code:
+def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
     """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps").
 
     It is made at the first call. See :func:`code_of` for ``kept``.
@@ -114,14 +114,14 @@ def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[A
     def adapt(recipe: Recipe) -> Recipe:
         return single_step(problem, method, recipe, dtype)
 
-    def make(recipe: Recipe, key: str) -> Code:
+    def make(recipe: Recipe, key: str) -> CallableCode:
         return make_step(recipe, key, form, method, problem.system.name, dtype)
 
     return code_of(problem, method, dtype, form, adapt, make, kept)
 
 
 def step_rollout(
-    problem: Problem, method: str, dtype: str, target: Target, kept: dict[Any, Any] | None = None
+    problem: Problem, method: str, dtype: str, target: CodeTarget, kept: dict[Any, Any] | None = None
 ) -> Rollout:
     """Return the code of one step as a rollout, for targets without plans: ``code([1], [q, qd, h, start, *constants])``
     returns [q, qd]. Rows whose guard is not 1 are NaN, and are counted."""

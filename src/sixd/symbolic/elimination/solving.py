@@ -17,7 +17,7 @@ Branch = dict[Any, Any]
 _MOST_BRANCHES = 16  # two for each of four circles; users cannot choose among more
 
 
-class Step(NamedTuple):
+class SolvedStep(NamedTuple):
     """Equations that every one of the branches solves."""
 
     solved: tuple[Any, ...] = ()
@@ -48,7 +48,7 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
     results: list[Branch] = []
     dead_ends: list[ModelError] = []
     steps = (way(left, q, candidates) for way in (_linear, _single, _together))
-    step = next((step for step in steps if step.branches), Step())
+    step = next((step for step in steps if step.branches), SolvedStep())
     for known in step.branches:
         inner = [_short(e.xreplace(known)) for e in left if e not in step.solved]
         try:
@@ -62,11 +62,11 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
     return results[:_MOST_BRANCHES]
 
 
-def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
     """The coordinate with the simplest coefficient among those in which an equation is linear."""
     import sympy
 
-    best: tuple[Any, Step] | None = None
+    best: tuple[Any, SolvedStep] | None = None
     for k, e in enumerate(equations):
         for j, x in enumerate(candidates):
             slope = _short(e.diff(x)) if e.has(x) else sympy.Integer(0)
@@ -75,27 +75,27 @@ def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> St
             number = slope.is_number
             cost = (slope.has(*q), not number, 0 if number else int(sympy.count_ops(slope)), k, -j)
             if best is None or cost < best[0]:
-                best = cost, Step((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
-    return best[1] if best is not None else Step()
+                best = cost, SolvedStep((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
+    return best[1] if best is not None else SolvedStep()
 
 
-def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
     """One equation, for a coordinate that occurs in no other equation."""
     for e in equations:
         for x in reversed(candidates):
             if e.has(x) and not any(f.has(x) for f in equations if f is not e):
                 found = [{x: value} for value in _roots(e, x)]
                 if found:
-                    return Step((e,), found)
-    return Step()
+                    return SolvedStep((e,), found)
+    return SolvedStep()
 
 
-def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> Step:
+def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
     """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
     import sympy
 
     if len(equations) == 1:
-        return Step()
+        return SolvedStep()
     turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
     for unknowns in itertools.combinations(reversed(candidates), len(equations)):
         angles = [x for x in unknowns if any(f.has(x) for f in turns)]
@@ -107,8 +107,8 @@ def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> 
             continue
         full = [{x: _plain_roots(b[x]) for x in unknowns} for b in found if set(b) == set(unknowns)]
         if full:
-            return Step(tuple(equations), full)
-    return Step()
+            return SolvedStep(tuple(equations), full)
+    return SolvedStep()
 
 
 def _roots(e: Any, x: Any) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from sixd.model.system import System, register, require_system
 from sixd.runtime.batch import Argument, apply
 from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.newton.ring_rows import RingRows, is_symbolic
-from sixd.symbolic.newton.steps import FORMS, Steps, make_steps
+from sixd.symbolic.newton.steps import FORMS, NewtonEulerSteps, make_steps
 
 
 class NewtonEuler:
@@ -115,7 +115,7 @@ class NewtonEuler:
         """Gravity (…, nb, 3) [m/s²] in the axes of each row; the weight of a body is its mass times this."""
         return self._field("gravity")
 
-    def steps(self, *, gravity: str = "weight") -> Steps:
+    def steps(self, *, gravity: str = "weight") -> NewtonEulerSteps:
         """The recursion step by step, in Craig's order: ω, ω̇, v̇, v̇_C, F, N outward, then f, n inward, then τ.
 
         ``gravity`` "weight": accelerations are those of the motion, and the weight of a body is one of the forces in
@@ -222,12 +222,12 @@ def _in_ring(model: System, state: tuple[Any, ...], f_ext: Any, expressed_in: st
     rows = partial(_required, RingRows(model, expressed_in))
     try:
         arrays = apply("newton_euler", rows, arguments)
-    except _Unknown:
+    except _NotInRing:
         return None
     return NewtonEuler(model, expressed_in, state, f_ext is not None, arrays, rows.args[0])
 
 
-class _Unknown(Exception):
+class _NotInRing(Exception):
     """The ring has no element for a result."""
 
 
@@ -235,4 +235,4 @@ def _required(rows: RingRows, *row: Array) -> tuple[Array, ...]:
     try:
         return rows.row(*row)
     except SixdError as error:
-        raise _Unknown from error
+        raise _NotInRing from error

@@ -86,7 +86,7 @@ TITLES = {"outward": "Outward iterations", "inward": "Inward iterations", "torqu
 
 
 @dataclass(frozen=True)
-class Step:
+class NewtonEulerStep:
     """One line: the value of a quantity of a body; of the stage "torque", of a joint.
 
     ``quantity`` is a field of ``NewtonEuler``, ``value`` (3,), or (freedoms of the joint,) for "tau"; ``number`` is the
@@ -100,17 +100,19 @@ class Step:
     value: Array
 
 
-class Steps:
+class NewtonEulerSteps:
     """The steps of ``NewtonEuler.steps``: iterate over them, or take a value by body and quantity.
 
     ``str`` gives aligned text, ``latex`` and ``markdown`` mathematics; a notebook shows the latter.
     """
 
-    def __init__(self, result: NewtonEuler, gravity: str, steps: tuple[Step, ...], is_part: bool = False) -> None:
+    def __init__(
+        self, result: NewtonEuler, gravity: str, steps: tuple[NewtonEulerStep, ...], is_part: bool = False
+    ) -> None:
         self.result, self.gravity, self.steps, self.is_part = result, gravity, steps, is_part
         self._values = {(step.name, step.quantity): step.value for step in steps}
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[NewtonEulerStep]:
         return iter(self.steps)
 
     def __len__(self) -> int:
@@ -128,14 +130,14 @@ class Steps:
         )
         raise AssertionError
 
-    def select(self, stage: str | None = None, name: str | None = None) -> Steps:
+    def select(self, stage: str | None = None, name: str | None = None) -> NewtonEulerSteps:
         """The lines of one stage ("outward", "inward" or "torque"), of one body or joint, or both."""
         if stage is not None:
             require_known("select", "stage", stage, TITLES)
         if name is not None:
             require_known("select", "body or joint", name, [step.name for step in self.steps])
         kept = [s for s in self.steps if stage in (None, s.stage) and name in (None, s.name)]
-        return Steps(self.result, self.gravity, tuple(kept), is_part=True)
+        return NewtonEulerSteps(self.result, self.gravity, tuple(kept), is_part=True)
 
     # text -----------------------------------------------------------------------------------------
 
@@ -177,7 +179,7 @@ class Steps:
             rules.append((rule[column], right))
         return rules
 
-    def _lines(self, step: Step, letters: Mapping[Any, str]) -> list[tuple[str, str]]:
+    def _lines(self, step: NewtonEulerStep, letters: Mapping[Any, str]) -> list[tuple[str, str]]:
         entries = [self._entry(x, step.quantity, letters) for x in step.value]
         letter = _TEXT.get(step.quantity, step.quantity)
         if step.quantity == "tau":
@@ -224,7 +226,7 @@ class Steps:
         return self.markdown()
 
     def _latex_lines(
-        self, step: Step, letters: Mapping[Any, str], short: bool, digits: int | None
+        self, step: NewtonEulerStep, letters: Mapping[Any, str], short: bool, digits: int | None
     ) -> list[tuple[str, str]]:
         """(left, right) of a vector, or of each component if one is wide."""
         entries = [self._latex_entry(x, step.quantity, letters, short, digits) for x in step.value]
@@ -245,7 +247,7 @@ class Steps:
         return self._number(x, quantity).replace("\u2212", "-")
 
 
-def make_steps(result: NewtonEuler, gravity: str) -> Steps:
+def make_steps(result: NewtonEuler, gravity: str) -> NewtonEulerSteps:
     """The steps of a result of one state."""
     raw, model, show = result.raw, result.model, result.shown
     tree = _tree(model)
@@ -255,19 +257,19 @@ def make_steps(result: NewtonEuler, gravity: str) -> Steps:
         weight = np.array([g * m for g, m in zip(raw.gravity, masses, strict=True)]).reshape(raw.F.shape)
         values = raw._replace(vd=raw.vd - raw.gravity, vd_com=raw.vd_com - raw.gravity, F=raw.F - weight)
     found = [
-        Step("outward", name, k + 1, field, show(getattr(values, field)[k]))
+        NewtonEulerStep("outward", name, k + 1, field, show(getattr(values, field)[k]))
         for k, name in enumerate(names)
         for field in OUTWARD
     ]
     found += [
-        Step("inward", names[k], k + 1, field, show(getattr(values, field)[k]))
+        NewtonEulerStep("inward", names[k], k + 1, field, show(getattr(values, field)[k]))
         for k in reversed(range(len(names)))
         for field in INWARD
     ]
     for joint in model.joint_names:
         own = model.v_slice(joint)
-        found.append(Step("torque", joint, own.start + 1, "tau", show(raw.tau[own])))
-    return Steps(result, gravity, tuple(found))
+        found.append(NewtonEulerStep("torque", joint, own.start + 1, "tau", show(raw.tau[own])))
+    return NewtonEulerSteps(result, gravity, tuple(found))
 
 
 def _tree(model: Any) -> Model:
@@ -277,9 +279,9 @@ def _tree(model: Any) -> Model:
     return model
 
 
-def _grouped(steps: tuple[Step, ...], stage: str) -> list[tuple[str, list[Step]]]:
+def _grouped(steps: tuple[NewtonEulerStep, ...], stage: str) -> list[tuple[str, list[NewtonEulerStep]]]:
     """The steps of a stage by body, in order; those of "torque" together."""
-    groups: dict[str, list[Step]] = {}
+    groups: dict[str, list[NewtonEulerStep]] = {}
     for step in steps:
         if step.stage == stage:
             groups.setdefault("" if stage == "torque" else step.name, []).append(step)

@@ -20,7 +20,7 @@ Harmonic = tuple[tuple[int, ...], bool]
 Series = dict[Harmonic, int]
 
 
-class Group:
+class AngleGroup:
     """Base angles of one ring that may be added; ``cosines`` are the indices of their cosines."""
 
     def __init__(self, ring: Ring, cosines: Sequence[int]) -> None:
@@ -76,7 +76,7 @@ def _one_angle(c: int, s: int) -> dict[int, tuple[int, int]]:
     return out
 
 
-def harmonics(terms: Terms, group: Group) -> tuple[dict[tuple[int, Harmonic], int], int]:
+def harmonics(terms: Terms, group: AngleGroup) -> tuple[dict[tuple[int, Harmonic], int], int]:
     """{(rest of the monomial, harmonic): coefficient}, and the power of two that the coefficients are over."""
     mask = group.mask
     split = [(k & ~mask, v, *group.series(k & mask)) for k, v in terms.items()]

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from sixd.symbolic.ring.angles import LARGEST_MULTIPLE, UntameAngle, base_angle
-from sixd.symbolic.ring.fourier import Group, harmonics
+from sixd.symbolic.ring.fourier import AngleGroup, harmonics
 from sixd.symbolic.ring.generators import square_root
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import ExponentError, Ring
@@ -79,7 +79,7 @@ def _with_coarsest_angles(poly: Poly) -> Poly:
     if not fine:
         return poly
     # harmonics of an angle that are all multiples of 2 q/2 are harmonics of q
-    group = Group(ring, fine)
+    group = AngleGroup(ring, fine)
     table, power = harmonics(poly.terms, group)
     total = [
         Poly(ring, {rest: v}, poly.den << power).to_sympy(exact=True) * group.to_sympy(harmonic)

@@ -67,15 +67,15 @@ class Factoring:
         """
         first = self.count()
         if any(k >> (self.bits * first) for k in terms):
-            return _Pool(self, terms, first, parts).factored(collect)
+            return _FactoredSum(self, terms, first, parts).factored(collect)
         name = (frozenset(terms.items()), collect)
         found = self._brackets.get(name)
         if found is None:
-            found = self._brackets[name] = _Pool(self, terms, first, ()).factored(collect)
+            found = self._brackets[name] = _FactoredSum(self, terms, first, ()).factored(collect)
         return found
 
 
-class _Pool:
+class _FactoredSum:
     """A sum that is being factored: its terms, and the brackets taken out so far, which are atoms too."""
 
     def __init__(self, factoring: Factoring, terms: Terms, first: int, parts: Sequence[Bracket]) -> None:

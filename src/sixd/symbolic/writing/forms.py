@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
-from sixd.symbolic.ring.fourier import Group, Harmonic, harmonics
+from sixd.symbolic.ring.fourier import AngleGroup, Harmonic, harmonics
 from sixd.symbolic.ring.poly import Terms, added
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.pairing import paired
@@ -21,15 +21,15 @@ class Atoms:
 
     def __init__(self, ring: Ring, groups: Sequence[Sequence[int]]) -> None:
         self.ring, self.first = ring, len(ring.generators)
-        self.groups = [Group(ring, cosines) for cosines in groups]
+        self.groups = [AngleGroup(ring, cosines) for cosines in groups]
         grouped = {i for cosines in groups for i in cosines}
-        self._others = [Group(ring, [i]) for i in sorted(set(ring.angles.values()) - grouped)]
-        self.harmonics: list[tuple[Group, Harmonic]] = []
+        self._others = [AngleGroup(ring, [i]) for i in sorted(set(ring.angles.values()) - grouped)]
+        self.harmonics: list[tuple[AngleGroup, Harmonic]] = []
         self._number: dict[tuple[int, Harmonic], int] = {}
         ones = (1 << ring.bits) - 1
         self.angles = sum(ones << (ring.bits * i) for i, g in enumerate(ring.generators) if g.kind in ("cos", "sin"))
 
-    def unit(self, group: Group, harmonic: Harmonic) -> int:
+    def unit(self, group: AngleGroup, harmonic: Harmonic) -> int:
         """Packed monomial of a harmonic."""
         n, odd = harmonic
         used = [k for k, m in enumerate(n) if m]
@@ -64,7 +64,7 @@ class Atoms:
         single = [sum(map(bool, n)) == 1 for _, (n, _) in self.harmonics]
         return any(one and (support >> (self.ring.bits * i)) & ones for i, one in enumerate(single))
 
-    def _paired(self, table: dict[tuple[int, Harmonic], int], group: Group) -> Terms:
+    def _paired(self, table: dict[tuple[int, Harmonic], int], group: AngleGroup) -> Terms:
         """The harmonics joined to products where that saves terms, separately for each product of the other angles."""
         contexts: dict[int, dict[Harmonic, Terms]] = {}
         for (rest, harmonic), v in table.items():

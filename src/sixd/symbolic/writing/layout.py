@@ -32,7 +32,7 @@ class Sum:
     cost: int
 
 
-class Layout:
+class BracketLayout:
     """Lays out brackets; ``number_cost(n, d)`` is the operations that a factor n/d adds to a product."""
 
     def __init__(self, factoring: Factoring, number_cost: Callable[[int, int], int], inexact: bool) -> None:

@@ -17,7 +17,7 @@ from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.factoring import Factoring, primitive
 from sixd.symbolic.writing.forms import Atoms
-from sixd.symbolic.writing.layout import Layout, Product, Sum
+from sixd.symbolic.writing.layout import BracketLayout, Product, Sum
 
 # beyond, only the form that is shortest for most long sums is tried: a Panda's C takes 4 s, not 13, and is 0.2 % longer
 _MANY_TERMS = 300
@@ -56,7 +56,7 @@ class Writer:
         self.build = builder(ring)
         self._harmonic = cache(self._harmonic_power)
         self.factoring = Factoring(ring.bits, cache(self._cost), lambda: self.atoms.first + len(self.atoms.harmonics))
-        self.layout = Layout(self.factoring, self.build.number_cost, ring.inexact)
+        self.layout = BracketLayout(self.factoring, self.build.number_cost, ring.inexact)
 
     def written(self, poly: Poly) -> Any:
         """The shortest expression."""

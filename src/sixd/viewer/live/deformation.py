@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import SixdError
+from sixd.geometry import shapes
+from sixd.geometry.pieces import DrawnPiece
 from sixd.spatial.scalar import Array
-from sixd.viewer.bodies import shapes
-from sixd.viewer.bodies.pieces import Piece
 from sixd.viewer.live.sliders import Adjustable
 from sixd.viewer.scene.drawn_model import drawn_model
 from sixd.viewer.scene.packing import flat_list
@@ -41,7 +41,7 @@ def deformations(adjusted: Adjustable, scene: Mapping[str, Any], q: Array) -> di
     return {"deformed": found}
 
 
-def _pieces(adjusted: Adjustable, values: Mapping[str, float], q: Array) -> list[Piece] | None:
+def _pieces(adjusted: Adjustable, values: Mapping[str, float], q: Array) -> list[DrawnPiece] | None:
     """The pieces that show the system with other numbers of sliders; None if it cannot be drawn."""
     try:
         system = adjusted.at(values)
@@ -53,11 +53,11 @@ def _pieces(adjusted: Adjustable, values: Mapping[str, float], q: Array) -> list
         return None
 
 
-def _alike(a: list[Piece], b: list[Piece]) -> bool:
+def _alike(a: list[DrawnPiece], b: list[DrawnPiece]) -> bool:
     return [(p.body, p.kind) for p in a] == [(p.body, p.kind) for p in b]
 
 
-def _matrix(piece: Piece, usual: Piece) -> Array:
+def _matrix(piece: DrawnPiece, usual: DrawnPiece) -> Array:
     """The pose (3, 4) of a piece, its axes scaled so that the shape of the usual piece gets its size."""
     scale = np.ones(3)
     if piece.size and all(usual.size):
@@ -67,5 +67,5 @@ def _matrix(piece: Piece, usual: Piece) -> Array:
     return np.concatenate([piece.pose[:3, :3] * scale, piece.pose[:3, 3:]], axis=1)
 
 
-def _extent(piece: Piece) -> float:
+def _extent(piece: DrawnPiece) -> float:
     return float(np.linalg.norm(piece.pose[:3, 3])) + max(piece.size, default=0.0) or 1.0

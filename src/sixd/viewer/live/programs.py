@@ -14,7 +14,7 @@ from sixd.algorithms.momentum import center_of_mass, energy, momentum
 from sixd.engine.targets import js
 from sixd.errors import ModelError, OutOfRangeError
 from sixd.model.model import Model
-from sixd.simulation.impulses.joint_rows import joint_rows
+from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import has_contact, make_recipe
 from sixd.spatial.rotation import skew

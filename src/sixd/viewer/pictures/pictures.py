@@ -20,7 +20,7 @@ import numpy as np
 
 from sixd import errors
 from sixd.model.system import System, register
-from sixd.runtime.foreign import require_processor
+from sixd.runtime.array_libraries import require_processor
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import positive
 from sixd.spatial.scalar import Array

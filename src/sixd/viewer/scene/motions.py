@@ -13,12 +13,12 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.ground import Ground
+from sixd.geometry.pieces import PALETTE
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
-from sixd.viewer.bodies.pieces import PALETTE
 from sixd.viewer.scene.packing import buffer
 from sixd.viewer.scene.plots import Bins, plots
 
@@ -31,7 +31,7 @@ _VISIBLE = 0.02  # [rad or m] deviation from a straight line between two kept re
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class ShownMotion:
     """One motion to show: times (r,), q (r, nq), and the trajectory of that row, None if it was given as arrays."""
 
     name: str
@@ -43,12 +43,12 @@ class Motion:
 
 def read_motions(
     system: System, given: Any, names: Sequence[str] | None, ghost: bool, notes: list[str]
-) -> list[Motion]:
+) -> list[ShownMotion]:
     """Return the motions of a trajectory, a pair (t, q), a list or a mapping of these; one for each row of a batch.
 
     ``notes`` gains how many rows are left out.
     """
-    found: list[Motion] = []
+    found: list[ShownMotion] = []
     left_out = 0
     for name, item in _named(given, names):
         t, q = _arrays(system, item)
@@ -120,15 +120,15 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
     return t, q
 
 
-def _motion(name: str, t: Array, q: Array, item: Any, row: tuple[int, ...]) -> Motion:
+def _motion(name: str, t: Array, q: Array, item: Any, row: tuple[int, ...]) -> ShownMotion:
     """The motion of one row of an item; () is the only row of an item without a batch."""
     label = f"row {', '.join(map(str, row))}" if row else ""
     trajectory = item if isinstance(item, Trajectory) else None
     own = trajectory.row(row) if trajectory is not None and row else trajectory
-    return Motion(" ".join(filter(None, (name, label))) or "motion", t, q, own)
+    return ShownMotion(" ".join(filter(None, (name, label))) or "motion", t, q, own)
 
 
-def contact_points(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
+def contact_points(model: Model, motions: Sequence[ShownMotion]) -> dict[int, Array]:
     """Return body -> points (k, 4) by which it may touch the ground: positions in the body's frame, and radii [m]."""
     found: dict[int, list[Array]] = {}
     forces = [f for m in motions if m.trajectory is not None for f in m.trajectory.forces]
@@ -144,7 +144,7 @@ def contact_points(model: Model, motions: Sequence[Motion]) -> dict[int, Array]:
 
 
 def pack(
-    system: System, motions: Sequence[Motion], offsets: Array, turn: Array, notes: list[str]
+    system: System, motions: Sequence[ShownMotion], offsets: Array, turn: Array, notes: list[str]
 ) -> list[dict[str, Any]]:
     """Return the scene's entries of the motions, shown at ``offsets`` (n, 3); ``turn`` (3, 3) rotates the world.
 
@@ -205,7 +205,7 @@ def thinned(t: Array, rate: float = RATE) -> Array:
     return np.unique(np.concatenate([[0], nearest, [len(t) - 1]]))
 
 
-def _finer(motion: Motion, rate: float, most: float) -> Array:
+def _finer(motion: ShownMotion, rate: float, most: float) -> Array:
     """Indices of the records to keep of a fast motion: ``rate`` is doubled until nothing is lost, up to ``most``."""
     keep = thinned(motion.t, rate)
     while motion.t[-1] > motion.t[0] and _loses(motion, keep):
@@ -217,13 +217,13 @@ def _finer(motion: Motion, rate: float, most: float) -> Array:
     return keep
 
 
-def _numbers_a_record(system: System, motion: Motion) -> int:
+def _numbers_a_record(system: System, motion: ShownMotion) -> int:
     """How many numbers a record takes: time, in float64, coordinates, and the contacts' points and forces."""
     found = motion.trajectory[:1].contacts() if motion.trajectory is not None else []
     return 2 + system.nq + 6 * sum(points.shape[-2] for _, points, _ in found)
 
 
-def _loses(motion: Motion, keep: Array) -> bool:
+def _loses(motion: ShownMotion, keep: Array) -> bool:
     """Whether straight lines between the kept records deviate visibly from the records left out."""
     if len(keep) == len(motion.t):
         return False
@@ -236,7 +236,7 @@ def _loses(motion: Motion, keep: Array) -> bool:
     return False
 
 
-def _contacts(motion: Motion, keep: Array, turn: Array) -> dict[str, Any] | None:
+def _contacts(motion: ShownMotion, keep: Array, turn: Array) -> dict[str, Any] | None:
     if motion.trajectory is None or not motion.trajectory.forces:
         return None
     found = motion.trajectory.contacts()

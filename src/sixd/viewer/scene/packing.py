@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sixd.geometry.meshes import Mesh
+from sixd.geometry.pieces import DrawnPiece
 from sixd.spatial.scalar import Array
-from sixd.viewer.bodies.meshes import Mesh
-from sixd.viewer.bodies.pieces import Piece
 
 
 def buffer(array: Any, kind: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Packed:
         self.visuals: list[dict[str, Any]] = []
         self._known: dict[Any, int] = {}
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: DrawnPiece) -> None:
         """Add a piece; one that is fixed to the world is rotated with it."""
         pose = self.turn @ piece.pose if piece.body == 0 else piece.pose
         self.visuals.append({
@@ -46,7 +46,7 @@ class Packed:
             "color": flat_list(piece.color),
         })  # fmt: skip
 
-    def _geometry(self, piece: Piece) -> int:
+    def _geometry(self, piece: DrawnPiece) -> int:
         key: Any = (piece.kind, piece.size, id(piece.mesh), id(piece.points))
         if key not in self._known:
             self._known[key] = len(self.geometries)
@@ -54,7 +54,7 @@ class Packed:
         return self._known[key]
 
 
-def _geometry(piece: Piece) -> dict[str, Any]:
+def _geometry(piece: DrawnPiece) -> dict[str, Any]:
     if piece.mesh is not None:
         return _mesh(piece.mesh)
     if piece.kind == "line":

@@ -8,12 +8,12 @@ import numpy as np
 
 from sixd.algorithms.kinematics import body_poses
 from sixd.errors import ModelError, SixdError
+from sixd.geometry.pieces import DrawnPiece, box_corners, turned_to
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trace import Program, trace
-from sixd.viewer.bodies.pieces import Piece, box_corners, turned_to
-from sixd.viewer.scene.motions import Motion
+from sixd.viewer.scene.motions import ShownMotion
 
 _SAMPLES = 200  # configurations of a motion at which its reach is measured
 
@@ -56,7 +56,7 @@ def world_poses(program: Program, q: Array) -> Array:
     return poses
 
 
-def reach(motions: Sequence[Motion], pieces: list[Piece], program: Program) -> Array:
+def reach(motions: Sequence[ShownMotion], pieces: list[DrawnPiece], program: Program) -> Array:
     """Return the box (2, 3) [m] around the moving bodies in samples of the motions, in the page; zeros without any."""
     corners = [np.zeros((0, 3))]
     for motion in motions:

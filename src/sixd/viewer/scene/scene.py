@@ -14,20 +14,20 @@ import numpy as np
 from sixd.api.constraints import assemble
 from sixd.engine.targets import js
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, ShapeError, unknown_name
+from sixd.geometry import mounts, shapes, sticks
+from sixd.geometry.inertias import ellipsoid_radii, principal
+from sixd.geometry.pieces import DrawnPiece, box_corners
 from sixd.model.joints import Free, Joint, RackAndPinion
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
-from sixd.runtime.foreign import require_processor
+from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
-from sixd.viewer.bodies import mounts, shapes, sticks
-from sixd.viewer.bodies.inertias import ellipsoid_radii, principal
-from sixd.viewer.bodies.pieces import Piece, box_corners
 from sixd.viewer.scene.drawn_model import drawn_model
-from sixd.viewer.scene.motions import Motion, contact_points, pack, read_motions
+from sixd.viewer.scene.motions import ShownMotion, contact_points, pack, read_motions
 from sixd.viewer.scene.packing import Packed, finite_or_none, flat_list
 from sixd.viewer.scene.poses import display_turn, kinematics, reach, world_poses
 
@@ -85,7 +85,7 @@ def make_scene(
     }
 
 
-def _configuration(system: System, q: Any, motions: Sequence[Motion], notes: list[str]) -> Array:
+def _configuration(system: System, q: Any, motions: Sequence[ShownMotion], notes: list[str]) -> Array:
     """The configuration that is shown first: the given one, that of a motion, or one that satisfies the constraints."""
     if system.constraints and not motions:
         notes.append("The sliders move single joints, they do not keep the constraints.")
@@ -118,7 +118,7 @@ def read_configuration(system: System, q: Any) -> Array:
     return found
 
 
-def _lifted(system: System, model: Model, q: Array, pieces: list[Piece], poses: Array) -> Array:
+def _lifted(system: System, model: Model, q: Array, pieces: list[DrawnPiece], poses: Array) -> Array:
     """q with floating bodies set upon the horizontal ground plane of the file, if there is one."""
     level = [p for p in pieces if p.kind == "plane" and p.body == 0 and abs(p.pose[2, 2]) > 0.99]
     lowest = box_corners([p for p in pieces if p.body], poses)[:, 2].min(initial=np.inf)
@@ -142,12 +142,12 @@ def measure(system: System, q: Array) -> tuple[Array, Array, Array]:
     model, program = drawn_model(system), kinematics(system, np.eye(4))
     start = world_poses(program, q[0])
     pieces, _ = shapes.draw(model, start, [])
-    motions = [Motion("", np.arange(float(len(x))), x) for x in (q[:1], q)]
+    motions = [ShownMotion("", np.arange(float(len(x))), x) for x in (q[:1], q)]
     first, whole = (reach([m], pieces, program) for m in motions)
     return start, first, whole
 
 
-def _offsets(motions: Sequence[Motion], room: Array) -> Array:
+def _offsets(motions: Sequence[ShownMotion], room: Array) -> Array:
     """Positions (n, 3) of the motions, each of which fits the box ``room``: on a grid, ghosts all at the origin."""
     n = len(motions)
     offsets = np.zeros((n, 3))

@@ -1,0 +1,180 @@
+"""Mounts that hold a mechanism fixed to the world, and the height of the floor.
+
+A base with shapes stands on the floor. A mechanism without a base gets one: a foot or a post on the floor, or a plate
+above if it hangs. The height of the floor is chosen once for a scene, from all of its motions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sixd.geometry.pieces import GROUND, DrawnPiece, along, box_corners
+from sixd.geometry.sticks import rail_ends
+from sixd.model.joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, RackAndPinion, Revolute
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array
+from sixd.spatial.transform import make_pose
+
+_FOOT = 3.1  # height of a joint above its foot, in radii of rods: just below its drum
+_UP = np.array([0.0, 0.0, 1.0])
+_CAMERA = np.array([0.6, -0.8, 0.0])  # direction of the first view in the page: posts stand behind
+
+
+class Stand(NamedTuple):
+    """Pieces that hold the base, and the height [m] of the floor in the page; None lets the page choose it."""
+
+    pieces: list[DrawnPiece]
+    floor: float | None
+
+
+def stand(
+    model: Model, pieces: Sequence[DrawnPiece], poses: Array, lowest: float, r: float | None, size: float
+) -> Stand:
+    """Return the stand of a mechanism of that size [m] that is drawn with ``pieces``.
+
+    Parameters
+    ----------
+    poses : (nb + 1, 4, 4) of the bodies in the page at the start; that of the world is the rotation of its axes.
+    lowest : smallest height [m] of the motions.
+    r : radius [m] of the rods that the mechanism is drawn with; None if it has a base of its own.
+    """
+    turn = poses[0]
+    roots = [i for i in model.bodies if model.parent[i] == 0 and not isinstance(model.joints[i], (Free, Planar))]
+    fixed, moving = [p for p in pieces if p.body == 0], [p for p in pieces if p.body]
+    level = any(p.kind == "plane" and (turn @ p.pose)[2, 2] > 0.9999 for p in fixed)
+    if not roots or not moving or level or (r is None and not fixed):
+        return Stand([], None)
+    joints = turn @ model.placement[roots].astype(float)
+    around = box_corners(fixed, poses) if r is None else joints[:, :3, 3]
+    base, heights = np.array([around.min(axis=0), around.max(axis=0)]), box_corners(moving, poses)[:, 2]
+    below, above = base[0, 2] - heights.min(), heights.max() - base[1, 2]
+    # an arm stretched level hangs if its joint is upside down or below its base
+    inverted = (joints[:, 2, 2] < -0.7).all() or (joints[:, 2, 3] < base[0, 2]).all()
+    hangs = 5 * above < below and (inverted or below > 0.25 * size)
+    # a figure held by its waist neither stands nor hangs
+    held = not hangs and below > 0.15 * size and (r is None or (len(roots) > 1 and above > 0.15 * size))
+    if held:
+        return Stand([], None)
+    if r is None:
+        return Stand(_lid(base, turn, size), None) if hangs else Stand([], _level(float(base[0, 2]), size))
+    maker = _Mounts(model, turn, r, size)
+    if hangs:
+        return Stand([p for i in roots for p in maker.hung(i)], None)
+    swings = [_deepest(model, k, moving, poses) for i in roots for k in maker.level_hinges(i, poses)]
+    floor = _floor_below(float(base[0, 2]), min([lowest, float(heights.min()), *swings]), r, size)
+    return Stand([p for i in roots for p in maker.standing(i, floor)], floor)
+
+
+def _deepest(model: Model, k: int, moving: Sequence[DrawnPiece], poses: Array) -> float:
+    """The lowest height [m] to which the bodies on hinge k can swing, in their present configuration."""
+    carried = set(model.tree.subtree(k))
+    origin = poses[k][:3, 3]
+    away = box_corners([p for p in moving if p.body in carried], poses) - origin
+    return float(origin[2] - np.linalg.norm(away, axis=1).max(initial=0.0))
+
+
+def _level(height: float, size: float) -> float:
+    """The height, or 0 if it is nearly 0: the world's axes then lie on the floor."""
+    return 0.0 if abs(height) < 0.005 * size else height
+
+
+def _floor_below(base: float, lowest: float, r: float, size: float) -> float:
+    """The height of the floor: 0 if all is above, else just below the base or, if motions go deeper, below them."""
+    just_below = base - _FOOT * r
+    if min(just_below, lowest) > -0.005 * size and base < 1.5 * size:
+        return 0.0
+    return just_below if lowest > just_below - 0.5 * r else lowest - 0.02 * size
+
+
+def _lid(base: Array, turn: Array, size: float) -> list[DrawnPiece]:
+    """A plate on top of a base from which a robot hangs, unless the base is a plate itself."""
+    low, high = base
+    width = high - low
+    if min(width[0], width[1]) > 2 * width[2]:
+        return []
+    x, y, _ = 1.4 * np.maximum(width, 0.05 * size)
+    centre = (low[0] + high[0]) / 2, (low[1] + high[1]) / 2, high[2] + 0.015 * size
+    T = make_pose(np.eye(3), centre)
+    return [DrawnPiece(0, "box", (float(x), float(y), 0.03 * size), turn.T @ T, (*GROUND, 1.0))]
+
+
+class _Mounts:
+    """Mounts for joints drawn with rods of radius r [m]; positions are in the page."""
+
+    def __init__(self, model: Model, turn: Array, r: float, size: float) -> None:
+        self.model, self.turn, self.r, self.size = model, turn, r, size
+
+    def standing(self, i: int, floor: float) -> list[DrawnPiece]:
+        """Return a foot below the joint, a post behind a level hinge, or posts below the ends of a rail."""
+        r, side = self.r, self._behind(i)
+        pieces = []
+        for p in self._supports(i):
+            top = p + side * (3.7 * r)
+            foot = np.array([top[0], top[1], floor])
+            if side.any():
+                pieces.append(self._rod(p, top, 0.9 * r))
+                top = top + _UP * (1.2 * r)
+            pieces.append(self._box(foot, top, 1.2 * r))
+            pieces.append(self._box(foot, foot + _UP * (0.8 * r), 5 * r))
+        return pieces
+
+    def hung(self, i: int) -> list[DrawnPiece]:
+        """Return a plate above the joint, or above each end of a rail, with a bracket down to it."""
+        r, pieces = self.r, []
+        for p in self._supports(i):
+            top = p + _UP * (4.5 * r)
+            pieces.append(self._box(p, top, 1.1 * r))
+            pieces.append(self._box(top, top + _UP * (1.2 * r), 6 * r))
+        return pieces
+
+    def _supports(self, i: int) -> list[Array]:
+        """Points (3,) where joint i is held: its origin, or the ends of its rail, the lower one of a steep rail."""
+        T = self.turn @ np.asarray(self.model.placement[i], dtype=float)
+        joint = self.model.joints[i]
+        if not isinstance(joint, Prismatic):
+            return [T[:3, 3]]
+        ends = [T[:3, :3] @ p + T[:3, 3] for p in rail_ends(self.model, i, joint, self.r, self.size)]
+        steep = abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) > 0.5
+        return [min(ends, key=lambda p: float(p[2]))] if steep else ends
+
+    def level_hinges(self, i: int, poses: Array) -> list[int]:
+        """Return the level hinges that root i carries, itself included, if its own axis is level; else []."""
+        T, joint = poses[0] @ np.asarray(self.model.placement[i], dtype=float), self.model.joints[i]
+        rail = isinstance(joint, Prismatic) and abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) < 0.5
+        if not rail and not self._is_level(i, T):  # hinges on a turntable may stay above it
+            return []
+        # a hinge's axis is the same before and after its own rotation
+        return [k for k in self.model.tree.subtree(i) if self._is_level(k, poses[k])]
+
+    def _is_level(self, i: int, T: Array) -> bool:
+        """Whether joint i is a hinge with a level axis, its frame at the pose T (4, 4) in the page."""
+        axis = _hinge_axis(self.model.joints[i])
+        return axis is not None and abs(float(T[2, :3] @ axis)) < 0.7
+
+    def _behind(self, i: int) -> Array:
+        """The horizontal direction (3,) along a level hinge's axis, away from the camera; zero for other joints."""
+        T, axis = self.turn @ np.asarray(self.model.placement[i], dtype=float), _hinge_axis(self.model.joints[i])
+        if axis is None or not self._is_level(i, T):
+            return np.zeros(3)
+        a = T[:3, :3] @ axis
+        level = np.array([a[0], a[1], 0.0]) / np.hypot(a[0], a[1])
+        return -level if level @ _CAMERA > 0 else level
+
+    def _rod(self, start: Array, end: Array, radius: float) -> DrawnPiece:
+        T, length = along(start, end)
+        return DrawnPiece(0, "cylinder", (radius, length), self.turn.T @ T, (*GROUND, 1.0))
+
+    def _box(self, foot: Array, top: Array, half: float) -> DrawnPiece:
+        """An upright box between a point and one above it."""
+        T = make_pose(np.eye(3), (foot + top) / 2)
+        return DrawnPiece(0, "box", (2 * half, 2 * half, float(top[2] - foot[2])), self.turn.T @ T, (*GROUND, 1.0))
+
+
+def _hinge_axis(joint: Joint) -> Array | None:
+    """The axis (3,) about which a joint turns; None if it has several, or none."""
+    if isinstance(joint, RackAndPinion):
+        return np.array([1.0, 0.0, 0.0])
+    return np.asarray(joint.axis, dtype=float) if isinstance(joint, (Revolute, Helical, Cylindrical)) else None

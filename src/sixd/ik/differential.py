@@ -1,0 +1,188 @@
+"""``sixd.differential_ik``: joint velocities that move frames as wanted, within limits: one bounded problem a row.
+
+min ½ Σ w²‖J qd - v*‖² + ½ d²‖qd‖² + ½ p²‖qd - k (posture ⊖ q)‖² with lower ≤ qd ≤ upper, by the active set of the steps
+of a simulation (``simulation/nonsmooth/impulses/active_set.py``): its impulses are the velocities here, its W is the
+matrix, its v_e the gradient at rest. Constraints A qd = 0 hold by multipliers, which a few more solutions make exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.ik.coordinates import Coordinates
+from sixd.ik.targets import WORLD, CenterOfMass, read_weights, shape_of
+from sixd.model.manifold import require_unit_quaternions
+from sixd.model.system import System, require_system
+from sixd.runtime.batch import Argument, prepare
+from sixd.simulation.setup import positive
+from sixd.spatial.scalar import Array, require_scalars
+
+UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
+LEAST_DAMPING = 1e-6  # parts of a weight: its square is 1e4 times the rounding of J's
+_FRAMES = ("body", "aligned", "world")
+
+
+class DifferentialIK(NamedTuple):
+    """Joint velocities, and how well they do; the leading dimensions … are those of the batch.
+
+    qd : (…, nv), within the limits.
+    residual : (…), the weighted error that is left, √Σ w²(J qd - v*)² over all targets [m/s and rad/s].
+    success : (…), whether the bounded problem was solved; False where an argument is NaN.
+    """
+
+    qd: Array
+    residual: Array
+    success: Array
+
+
+def differential_ik(
+    model: System,
+    q: Any,
+    targets: Mapping[str, Any],
+    *,
+    expressed_in: str = "body",
+    weights: Any = None,
+    posture: Any = None,
+    posture_gain: float = 1.0,
+    posture_weight: float = 1e-2,
+    damping: float = 1e-3,
+    limits: Any = True,
+    velocity_limits: Any = True,
+    dt: float = 0.01,
+    locked: Any = (),
+) -> DifferentialIK:
+    """Joint velocities that move frames as wanted, as well as limits allow: one step of a kinematic controller.
+
+    Parameters
+    ----------
+    q : (…, nq) configurations.
+    targets : {frame: velocity}: a twist [ω; v] (…, 6) [rad/s, m/s], or the velocity (…, 3) of the frame's origin; of
+        "world" ``sixd.CenterOfMass(velocity)``, in world axes.
+    expressed_in : the axes and the origin of the twists: "body", "aligned" or "world", as for ``jacobian``.
+    weights : as for ``inverse_kinematics``: of metres and radians.
+    posture : (…, nq), a configuration to which freedoms that the targets leave go, at ``posture_gain`` [1/s] times the
+        way, with the weight ``posture_weight``.
+    damping : the weight of ‖qd‖, at least 1e-6 of the largest other weight: velocities stay small near singular
+        configurations. In float32 the square of 1e-3 is near rounding: freedoms that targets leave are known to 1e-2.
+    limits : of positions: True, False or (lower, upper), as for ``inverse_kinematics``; not to be crossed within
+        ``dt`` [s]. A joint that is beyond one returns.
+    velocity_limits : True for the model's, False for none, or a number or (nv,); up to 1000 rad/s or m/s.
+    locked : names of joints that do not move.
+
+    Returns
+    -------
+    ``DifferentialIK``: ``qd`` (…, nv), ``residual`` (…), ``success`` (…).
+
+    Notes
+    -----
+    Mimic joints follow, closed loops and rolling bodies keep their constraints. NaN in a row stays there.
+
+    >>> import numpy as np, sixd
+    >>> arm = sixd.zoo.panda_arm()
+    >>> q = [0, -0.4, 0, -2.0, 0, 1.8, 0.8]
+    >>> found = sixd.differential_ik(arm, q, {"tool": [0, 0, 0, 0.1, 0, 0]}, expressed_in="aligned")
+    >>> (sixd.jacobian(arm, q, "tool", expressed_in="aligned") @ found.qd).round(4) + 0.0
+    array([0. , 0. , 0. , 0.1, 0. , 0. ])
+    """
+    # imported when it is needed: with all that it imports, as long as the rest of this folder
+    from sixd.ik.velocity_problem import compiled_velocities
+
+    where = "differential_ik"
+    require_system(where, model, q, targets)
+    space = Coordinates(where, model)
+    require_known(f"{where}: expressed_in", "choice", expressed_in, _FRAMES)
+    rates, arguments = _read_rates(where, model, targets, expressed_in)
+    weights = read_weights(where, weights, targets)
+    if isinstance(locked, Mapping):
+        raise ScalarTypeError(f"{where}: locked is a mapping, expected names of joints: their values are those of q.")
+    freedoms, _ = space.locked(locked)
+    numbers = {
+        "damping": positive(where, "damping", damping, "1", zero=False),
+        "posture weight": positive(where, "posture_weight", posture_weight, "1"),
+        "gain": positive(where, "posture_gain", posture_gain, "1/s"),
+        "dt": positive(where, "dt", dt, "s", zero=False),
+    }
+    least = LEAST_DAMPING * max(float(pair.max()) for pair in weights.values())
+    if math.hypot(numbers["damping"], 0.0 if posture is None else numbers["posture weight"]) < least:
+        raise ScalarTypeError(
+            f"{where}: damping is {damping!r}, expected at least {least:.3g}, {LEAST_DAMPING:g} of the largest weight: "
+            f"less is lost in rounding, and freedoms that the targets leave would move at random."
+        )
+    arguments.append(space.argument("q", q))
+    if posture is not None:
+        arguments.append(space.argument("posture", posture))
+    arrays, batch, kind = prepare(where, arguments)
+    if kind is object:
+        raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers.")
+    dtype, n = str(np.dtype(kind)), math.prod(batch)
+
+    def flat(array: Array, argument: Argument) -> Array:
+        return np.ascontiguousarray(np.broadcast_to(array, batch + argument.core), dtype).reshape(n, *argument.core)
+
+    rows = [flat(x, a) for x, a in zip(arrays, arguments, strict=True)]
+    for name, x in zip(("q", "posture"), rows[len(rates) :], strict=False):
+        require_unit_quaternions(where, model, name, x.reshape((*batch, model.nq)))
+    goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
+    lower, upper = space.limits(limits)
+    fastest = _velocity_bounds(space, velocity_limits, freedoms)
+    shared = [*weights.values(), lower, upper, fastest, *(np.array(x) for x in numbers.values())]
+    code = compiled_velocities(space.system, rates, posture is not None, dtype)
+    empty = [np.zeros((n, space.system.nv), dtype), np.zeros(n, dtype), np.zeros(n, dtype)]
+    given = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
+    qd, residual, solved = code(np.ones(1), given) if n else empty
+    outer = space.outer_velocity(configurations[0], qd)
+    success = (solved == 1) & np.isfinite(qd).all(axis=1)
+    return DifferentialIK(outer.reshape(*batch, model.nv), residual.reshape(batch)[()], success.reshape(batch)[()])
+
+
+def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[Any, list[Argument]]:
+    """The velocities that are wanted, and their arrays."""
+    from sixd.ik.velocity_problem import Rate
+
+    if not isinstance(targets, Mapping) or not targets:
+        raise ScalarTypeError(f"{where}: targets are {targets!r}, expected a mapping {{frame: twist}}, not empty.")
+    rates: list[Rate] = []
+    arguments: list[Argument] = []
+    for name, value in targets.items():
+        if isinstance(value, CenterOfMass):
+            if name != WORLD:
+                raise ModelError(f"{where}: a CenterOfMass is the target of {name!r}, expected that of {WORLD!r}.")
+            rate, array = Rate("center of mass", WORLD, "world"), value.position
+        else:
+            if model.frame(name, where).body == 0:
+                raise ModelError(f"{where}: frame {name!r} is fixed to the world, expected one that moves.")
+            last = shape_of(where, f"the target of {name!r}", value)[-1:]
+            if last not in ((3,), (6,)):
+                raise ShapeError(
+                    f"{where}: the target of {name!r} has shape {np.shape(value)}, expected a twist (…, 6) or the "
+                    f"velocity (…, 3) of the frame's origin."
+                )
+            rate, array = Rate("twist" if last == (6,) else "velocity", name, expressed_in), value
+        rates.append(rate)
+        arguments.append(Argument(f"the target of {name!r}", array, (rate.size,)))
+    return tuple(rates), arguments
+
+
+def _velocity_bounds(space: Coordinates, given: Any, locked: tuple[int, ...]) -> Array:
+    """The largest speed (nv,) of each freedom of the system."""
+    model, where = space.model, space.where
+    if isinstance(given, (bool, np.bool_)):
+        whole = np.full(model.nv, np.inf)
+        if given:
+            whole = np.asarray(getattr(model, "velocity_limit", whole), float)
+    else:
+        require_scalars(f"{where}: velocity_limits", given)
+        whole = np.asarray(given)
+        if whole.dtype.kind not in "fiu" or whole.shape not in ((), (model.nv,)) or not (whole >= 0).all():
+            raise ShapeError(
+                f"{where}: velocity_limits are {given!r}, expected True, False, a number or ({model.nv},), at least 0."
+            )
+        whole = np.broadcast_to(whole, (model.nv,))
+    fastest = np.minimum(space.inner_velocity(whole), UNLIMITED).copy()
+    fastest[list(locked)] = 0
+    return fastest

@@ -1,0 +1,1 @@
+"""Reports about models: what is doubtful in one, and how two differ."""

@@ -1,0 +1,142 @@
+"""The rows of a step with rigid contact: those of points over the ground, then joint rows; and what is known of them.
+
+Programs of the start and of the end of a step: heights, velocities, and the response to impulses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.constrained.dynamics import Metric, mass_metric, metric_of, row_targets, solve_on_rows
+from sixd.forces.elements import Applied
+from sixd.model.sparsity import factors
+from sixd.model.system import System
+from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
+from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
+from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
+from sixd.simulation.problem import Problem
+from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength, symmetric_part
+from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
+
+# part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
+# error of a go2 that lands under PD control is four times as large
+_LATE = 0.25
+_LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
+
+Constants = Mapping[str, Any]
+
+
+class ContactRows:
+    """The rows of a problem: ``points`` (three each), and ``joints`` with dry friction or rigid limits, if any."""
+
+    def __init__(self, problem: Problem, method: str, dtype: str) -> None:
+        self.problem, self.is_implicit, self.dtype = replace(problem, has_friction=False), method == IMPLICIT, dtype
+        system = problem.system
+        self.points = GroundPoints(system, problem.forces, problem.sizes)
+        self.joints = joint_rows(problem)
+        self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
+        self.sparse = SparseRows(system.nv, problem.limits)
+        shapes: dict[str, tuple[int, ...]] = {
+            "t": (),
+            "h": (),
+            "q": (system.nq,),
+            "qd": (system.nv,),
+            "u": (problem.nu,),
+        }
+        self.first = self.problem.traced(self._first, shapes, dtype)
+        layout = self.sparse.layout
+        self.last = self.problem.traced(self._last, shapes, dtype)
+        if self.sparse.layout != layout:  # other entries vanish at the end than at the start
+            self.sparse.fix(layout, self.sparse.layout)
+            self.first = self.problem.traced(self._first, shapes, dtype)
+            self.last = self.problem.traced(self._last, shapes, dtype)
+
+    def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
+        their rates, friction (m,), the size of gravity, accelerations at rest of heights and joint rows (k + m,) if any
+        bounces, and the response of the rows."""
+        system = self.problem.system_with(constants)
+        metric = mass_metric(system, q)
+        if self.is_implicit:
+            a, rate, metric = self._implicit(system, metric, t, h, q, qd, u, constants)
+        elif system.constraints:
+            a, rate = self.problem.acceleration(t, q, qd, u, constants)
+        else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm beside them (go2)
+            force, rate = self.problem.net_force(system, t, q, qd, u, constants)
+            a = metric.solve(force)
+        J = self.jacobian(system, q)
+        # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
+        slope = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
+        friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
+        still = np.zeros(0)
+        if any(point.restitution for point in self.points.points) or (self.joints is not None and self.joints.bounces):
+            rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
+            still = np.concatenate([J[: 3 * self.k : 3], J[3 * self.k :]]) @ rest
+        known = self.points.heights(system, q), J @ qd, slope, friction, _gravity(system), still
+        return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
+
+    def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        """Return the heights (k,), the velocities of the rows (n,), and their response.
+
+        By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
+        spring takes up within the step.
+        """
+        system = self.problem.system_with(constants)
+        J, metric = self.jacobian(system, q), mass_metric(system, q)
+        if self.is_implicit:
+            M, D, K = slopes(self.problem, t, q, qd, u, constants)
+            late = h * _LATE
+            metric = _symmetric(M + D * late + K * (late * late))
+        response = self.sparse.data(system, q, metric, J, 3 * self.k)
+        return self.points.heights(system, q), J @ qd, *response
+
+    def _implicit(
+        self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
+    ) -> tuple[Array, Array, Metric]:
+        """Return the mean acceleration A⁻¹(M a0 - hKv) with A = M + hD + h²K, the rates of u, and the metric of A.
+
+        Of A the symmetric part: all of it for damping and PD control. Were it another in the acceleration than in the
+        metric, impulses would not balance forces, and what sticks would creep.
+        """
+        problem = self.problem
+        force, rate = problem.net_force(system, t, q, qd, u, constants)
+        M, D, K = slopes(problem, t, q, qd, u, constants)
+        A = M + D * h + K * (h * h)
+        b = force - K @ qd * h
+        metric = _symmetric(A)
+        if system.constraints:
+            c = row_targets(system, q, qd, t, strength(problem))
+            a = solve_on_rows(system, q, metric, b, c, problem.limits)
+        else:
+            a = metric.solve(b)
+        return a, rate, metric
+
+    def jacobian(self, system: System, q: Array) -> Array:
+        """Return J (n, nv): the rows' velocities are J qd."""
+        J = self.points.rows(system, q)
+        return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
+
+    def applied(self, system: System, q: Array, force: Array) -> Applied:
+        """Return the effect of forces (n,) on the rows."""
+        tau = self.points.joint_forces(system, q, force[: 3 * self.k])
+        if self.joints is not None:
+            more = self.joints.apply(system, q, force[3 * self.k :]).tau
+            assert more is not None
+            tau = tau + more
+        return Applied(tau)
+
+
+def _symmetric(A: Array) -> Metric:
+    """Return the metric of the symmetric part of A, with its own zeros: a spring may join bodies of two branches."""
+    return metric_of(factors(symmetric_part(A), is_symmetric=True))
+
+
+def _gravity(system: Any) -> Any:
+    """Return the size of gravity [m/s²], at least ``_LEAST_GRAVITY``."""
+    gravity = getattr(system, "model", system).gravity
+    size = sqrt(gravity @ gravity)
+    return max(size, _LEAST_GRAVITY) if is_number(size) else maximum(size, _LEAST_GRAVITY)

@@ -1,1 +1,0 @@
-"""The appearance of bodies: their own shapes and meshes, or sticks and mounts."""
