@@ -130,7 +130,7 @@ STEPS = {
     "linking": (targets, "make_image"),
     "reading": (cache, "read"),
     "writing": (cache, "write"),
-    "loading": (routine, "Loaded"),
+    "loading": (routine, "LoadedImage"),
 }
 
 

@@ -93,7 +93,7 @@ def test_what_did_not_change(tmp_path):
     place = small_package(tmp_path / "build")
     env = {"CHANGE": str(place / "sixd/cli/__init__.py"), "SIXD_CACHE_DIR": str(tmp_path / "cache")}
     code = CHANGED.replace("\nCHANGE\n", "\nos.unlink(path)\n")
-    assert run(place, code, **env).endswith("Entry(header={}, image=b'code') True")
+    assert run(place, code, **env).endswith("CachedKernel(header={}, image=b'code') True")
 
 
 def test_files_of_a_package(tmp_path):

@@ -226,7 +226,7 @@ class Heard:
         self.visits = []
 
     def visit(self, loop, body):
-        self.body_marks.append((loop, body))
+        self.visits.append((loop, body))
 
 
 def test_visits_are_reported_to_the_listener_of_the_thread():
