@@ -161,6 +161,20 @@ def test_public_definitions_have_docstrings():
     assert bare == []
 
 
+# public twins: each is a tuple of its own library's arrays
+SHARED_CLASS_NAMES = {"Motion": {"torch/motions.py", "jax/motions.py"}}
+
+
+def test_class_names_are_unique():
+    """One name, one thing: no two files define classes of the same name."""
+    places = {}
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(path.relative_to(SOURCE).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == SHARED_CLASS_NAMES
+
+
 def test_no_test_file_imports_another():
     """Shared code lies in helper modules beside this file."""
     found = {path: set(imports(path)) for path in TESTS.rglob("*.py")}

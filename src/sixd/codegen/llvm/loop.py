@@ -53,10 +53,10 @@ def _define_vector(module: Module, program: Program, type: Type, limit: float) -
     A function of its own, so that LLVM does not move its constants out of the loop, where they would fill registers.
     """
     if is_large(program):
-        define_rolled(module, "vector", program, type, limit, lambda code: _VectorRows(code, type, program))
+        define_rolled(module, "vector", program, type, limit, lambda code: _TiledRows(code, type, program))
         return
     code = FunctionBody(module)
-    rows = _VectorRows(code, type, program)
+    rows = _TiledRows(code, type, program)
     if program.operations >= LONG and not rows.wide and sum(width for _, _, width in rows.outputs) >= MANY_RESULTS:
         module.effort = 1
     rows.fill_zeros()
@@ -120,7 +120,7 @@ def define_loop(module: Module, arrays: int, lanes: int, wide: Mapping[int, int]
     module.define("loop", "void @loop(ptr %args, ptr %dims, ptr %steps, ptr %context)", code)
 
 
-class _VectorRows:
+class _TiledRows:
     """Access to one vector of rows: groups are tiles."""
 
     def __init__(self, code: FunctionBody, type: Type, program: Program) -> None:

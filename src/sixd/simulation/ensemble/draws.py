@@ -23,7 +23,7 @@ WHERE = "ensemble"
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Draws:
     """Arguments of ``simulate`` for all rows: those that are common to all, and arrays (count, core) of the others.
 
     Names are those of the arguments; the name of a parameter has the prefix ``PARAMETER``.
@@ -61,7 +61,7 @@ def make_rows(
     parameters: Mapping[str, Any],
     count: int | None,
     entropy: Any,
-) -> Samples:
+) -> Draws:
     """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
     if q is None:
         q = system.initial_configuration()
@@ -96,7 +96,7 @@ def make_rows(
     if "q" in common:
         start = np.asarray(common.pop("q"))
         own["q"] = np.broadcast_to(start, (count, *start.shape))
-    return Samples(count, common, own)
+    return Draws(count, common, own)
 
 
 def grid(**axes: Any) -> dict[str, Array]:

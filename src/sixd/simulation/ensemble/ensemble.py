@@ -21,7 +21,7 @@ from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available, get_num_threads
 from sixd.simulation.controller import may_remember
 from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning, warn
-from sixd.simulation.ensemble.draws import WHERE, Samples, make_rows, simulate_arguments
+from sixd.simulation.ensemble.draws import WHERE, Draws, make_rows, simulate_arguments
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run
 from sixd.simulation.ensemble.results import Results
 from sixd.simulation.problem import PROJECTED
@@ -209,7 +209,7 @@ def _entropy(seed: Any) -> Any:
 
 
 def _job(
-    setup: Setup, duration: float, options: dict[str, Any], rows: Samples, names: tuple[str, ...], entropy: Any
+    setup: Setup, duration: float, options: dict[str, Any], rows: Draws, names: tuple[str, ...], entropy: Any
 ) -> Job:
     """Return the job that all chunks share."""
     control, sampled = rows.common.get("controller"), setup.sampled
@@ -280,7 +280,7 @@ def _chunk_size(
 
 
 def _results(
-    job: Job, spans: list[Span], rows: Samples, processes: int | None, cluster: Any, retries: int
+    job: Job, spans: list[Span], rows: Draws, processes: int | None, cluster: Any, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Return an iterator over the rows and results of the chunks, in any order."""
     if cluster is not None:

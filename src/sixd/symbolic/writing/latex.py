@@ -66,7 +66,7 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
 
     textbook = Order(rates)
 
-    class Printer(LatexPrinter):
+    class SixdLatexPrinter(LatexPrinter):
         """SymPy's printer with abbreviated sines and cosines, and terms and factors in textbook order."""
 
         def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
@@ -97,7 +97,7 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
                 return str(super()._print_Function(expr, exp))
             return f"{letter}_{{{numbers}}}" + (f"^{{{exp}}}" if exp is not None else "")
 
-    return Printer({"symbol_names": names, "order": "none"})
+    return SixdLatexPrinter({"symbol_names": names, "order": "none"})
 
 
 def _numbers(angle: Any, labels: dict[Any, str]) -> str | None:

@@ -107,7 +107,7 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
     rates = {s: 2 if _DOTS[2] in unicodedata.normalize("NFD", t) else 1 for s, t in names.items() if _dotted(t)}
     textbook = Order(rates)
 
-    class Printer(StrPrinter):
+    class UnicodePrinter(StrPrinter):
         """SymPy's printer with the letters, powers and order of textbooks."""
 
         def _print_Symbol(self, expr: Any) -> str:
@@ -174,7 +174,7 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
             plain = x.is_Symbol or (x.is_Integer and x >= 0) or isinstance(x, sympy.Function)
             return str(out) if plain else f"({out})"
 
-    return Printer({"full_prec": False})
+    return UnicodePrinter({"full_prec": False})
 
 
 def _dotted(letters: str) -> bool:
