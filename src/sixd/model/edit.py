@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     base = model.frame(frame, "attach")
     T = compose(base.pose, validate.pose("attach: placement", placement))
     builder, guest = ModelBuilder.from_model(model), ModelBuilder.from_model(other)
+    guest_name = partial(_prefixed, prefix=prefix, world=frame)
 
     def moved(body: int, pose: Array) -> tuple[int, Array]:
         """Return the new body, and the pose in it, for a pose in a body of ``other``."""
@@ -116,17 +118,28 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         builder.add_inertia(frame, fixed, placement)
 
     # frames and shapes
-    for old, f in other.frames.items():
-        if old != "world":
-            name = _prefixed(old, prefix, frame)
-            if name in builder.frames:
-                raise taken(name, "frame")
-            builder.frames[name] = Frame(*moved(f.body, f.pose), _prefixed(f.parent, prefix, frame))
+    for name, f in ((guest_name(old), f) for old, f in other.frames.items() if old != "world"):
+        if name in builder.frames:
+            raise taken(name, "frame")
+        builder.frames[name] = Frame(*moved(f.body, f.pose), guest_name(f.parent))
     for v in other.visuals:
         body, pose = moved(v.body, v.pose)
         builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
 
-    # constraints: those with the other world get a frame there
+    _attach_constraints(builder, other, frame, placement, prefix)
+    if other.nq:
+        _drop_constraints(builder, set(), "attach")
+
+    for name, values in guest.configurations.items():
+        own = builder.configurations.setdefault(name if name == FILE else prefix + name, {})
+        own |= {prefix + joint: q for joint, q in values.items()}
+    builder.disabled_collisions += [(guest_name(a), guest_name(b)) for a, b in other.disabled_collisions]
+    builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
+    return builder.build()
+
+
+def _attach_constraints(builder: ModelBuilder, other: Model, frame: str, placement: Any, prefix: str) -> None:
+    """Add the constraints of ``other``; those with its world get a frame there."""
     world = f"{prefix or other.name + ':'}world"
     if any("world" in c.frames for c in other.constraints):
         builder.add_frame(world, frame, placement)
@@ -134,17 +147,6 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
         builder.constraints.append(
             renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
         )
-    if other.nq:
-        _drop_constraints(builder, set(), "attach")
-
-    for name, values in guest.configurations.items():
-        own = builder.configurations.setdefault(name if name == FILE else prefix + name, {})
-        own |= {prefix + joint: q for joint, q in values.items()}
-    builder.disabled_collisions += [
-        (_prefixed(a, prefix, frame), _prefixed(b, prefix, frame)) for a, b in other.disabled_collisions
-    ]
-    builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
-    return builder.build()
 
 
 @register

@@ -55,12 +55,7 @@ def plot(
         raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
     shell = None if show is False else kernel()
     figure_of = figure_maker(bool(show) and shell is None)
-    if what is None:
-        what = ("q", "qd", "energy") if traj.tau is None or not traj.tau.any() else ("q", "qd", "tau", "energy")
-    chosen = [what] if isinstance(what, str) else list(what)
-    for name in chosen:
-        if name not in WHAT:
-            raise unknown_name("plot: what", "choice", name, WHAT)
+    chosen = _chosen(traj, what)
     part, note = _thinned(traj)
     with np.errstate(all="ignore"):  # the finite part of rollouts that blew up is drawn
         bands = [band for name in chosen for band in panels(part, name, _wanted(traj, joints)) if band]
@@ -68,19 +63,7 @@ def plot(
         raise ScalarTypeError(f"plot: there is nothing to draw of {chosen} in {traj!r}. Choose from {WHAT}.")
 
     figure = figure_of(figsize=(_WIDTH, _HEIGHT * len(bands) + 0.6), layout="constrained")
-    # one grid for all bands, so that their edges align
-    width = math.lcm(*map(len, bands))
-    grid = figure.add_gridspec(len(bands), width)
-    first: Any = None
-    for k, band in enumerate(bands):
-        step = width // len(band)
-        lowest = all(len(below) != len(band) for below in bands[k + 1 :])
-        for j, panel in enumerate(band):
-            axes = figure.add_subplot(grid[k, j * step : (j + 1) * step], sharex=first)
-            first = first or axes
-            _draw(axes, part, panel)
-            if lowest:
-                axes.set_xlabel("t [s]", fontsize=9)
+    _draw_bands(figure, part, bands)
     name = "trajectory" if traj.system is None else traj.system.name
     figure.suptitle(f"{name}{note}", fontsize=11)
     if path is not None:
@@ -93,6 +76,33 @@ def plot(
 
         plt.show()
     return figure
+
+
+def _chosen(traj: Trajectory, what: Sequence[str] | None) -> list[str]:
+    """The names of what is drawn; those that are usual if ``what`` is None."""
+    if what is None:
+        what = ("q", "qd", "energy") if traj.tau is None or not traj.tau.any() else ("q", "qd", "tau", "energy")
+    chosen = [what] if isinstance(what, str) else list(what)
+    for name in chosen:
+        if name not in WHAT:
+            raise unknown_name("plot: what", "choice", name, WHAT)
+    return chosen
+
+
+def _draw_bands(figure: Any, traj: Trajectory, bands: Sequence[Sequence[Panel]]) -> None:
+    """Draw the bands of panels below each other, on one grid for all, so that their edges align."""
+    width = math.lcm(*map(len, bands))
+    grid = figure.add_gridspec(len(bands), width)
+    first: Any = None
+    for k, band in enumerate(bands):
+        step = width // len(band)
+        lowest = all(len(below) != len(band) for below in bands[k + 1 :])
+        for j, panel in enumerate(band):
+            axes = figure.add_subplot(grid[k, j * step : (j + 1) * step], sharex=first)
+            first = first or axes
+            _draw(axes, traj, panel)
+            if lowest:
+                axes.set_xlabel("t [s]", fontsize=9)
 
 
 class InNotebook:

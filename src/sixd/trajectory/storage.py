@@ -254,6 +254,22 @@ def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
 
 
 def _read_csv(data: bytes, file: str) -> dict[str, Any]:
+    lines, header, dimensions = _read_header(data, file)
+    table = np.array(list(_parsed(lines, len(header), file)), dtype=float).reshape(-1, len(header))
+    shape = _shape(table[:, :dimensions], file)
+    table = table.reshape((*shape, len(header)))
+    times = _common_times(table[..., dimensions], file)
+    indices = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
+    states = {name: table[..., k] for name, k in indices.items() if k}
+    known = {name: table[..., header.index(name)] for name in KEPT if name in header}
+    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in indices[name]) for name in ("q", "qd")}
+    q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
+    nothing = np.zeros((*shape, 0))
+    return {"t": times, "q": nothing, "qd": nothing, **states, "known": known, "labels": Labels(q, v, v)}
+
+
+def _read_header(data: bytes, file: str) -> tuple[Iterator[list[str]], list[str], int]:
+    """The lines below the header, the names in the header, and how many of them are dimensions of the batch."""
     try:
         lines = iter(csv.reader(io.StringIO(data.decode(), newline="")))
         header = next(lines, [])
@@ -267,20 +283,15 @@ def _read_csv(data: bytes, file: str) -> dict[str, Any]:
             f"load: {file} starts with {','.join(header)[:60]!r}, expected the columns t, q.…, qd.… that "
             f"Trajectory.save writes."
         )
-    table = np.array(list(_parsed(lines, len(header), file)), dtype=float).reshape(-1, len(header))
-    shape = _shape(table[:, : len(batch)], file)
-    table = table.reshape((*shape, len(header)))
-    indices = {name: [k for k, n in enumerate(header) if n.startswith(f"{name}.")] for name in STATES}
-    t = table[..., len(batch)].reshape(math.prod(shape[:-1]), shape[-1])
+    return lines, header, len(batch)
+
+
+def _common_times(t: Array, file: str) -> Array:
+    """The times (r,) of a column (…, r); raise unless all rows of the batch have the same."""
+    t = t.reshape(math.prod(t.shape[:-1]), t.shape[-1])
     if len(t) and not (t == t[0]).all():
         raise LoadError(f"load: {file} has other times in other rows, expected the same in all.")
-    found = {name: table[..., k] for name, k in indices.items() if k}
-    known = {name: table[..., header.index(name)] for name in KEPT if name in header}
-    names = {name: tuple(header[k].removeprefix(f"{name}.") for k in indices[name]) for name in ("q", "qd")}
-    q, v = (tuple(Column(n, n.partition(".")[0]) for n in names[what]) for what in ("q", "qd"))
-    times = t[0] if len(t) else np.zeros(0)
-    nothing = np.zeros((*shape, 0))
-    return {"t": times, "q": nothing, "qd": nothing, **found, "known": known, "labels": Labels(q, v, v)}
+    return t[0] if len(t) else np.zeros(0)
 
 
 def _parsed(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[float]]:

@@ -80,21 +80,8 @@ def spelling_findings(
     while stack:
         element, where = stack.pop()
         attributes, once, often = (names.split() for names in allowed[element.tag])
-        for name in element.attributes:
-            near = None if ":" in name or name == "xmlns" else nearest(name, attributes)
-            if near:
-                what = f"<{element.tag}> has no attribute {name!r} in {language}, it is ignored; did you mean {near!r}?"
-                yield Finding("misspelt", where, f"{element.location}: {what}")
-        seen: set[str] = set()
-        for child in element.children:
-            if child.tag in once and child.tag in seen:
-                message = f"{child.location}: a second <{child.tag}> is ignored, the first is taken; delete one"
-                yield Finding("repeated", where, message)
-            seen.add(child.tag)
-            near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
-            if near:
-                what = f"<{element.tag}> has no <{child.tag}> in {language}, it is ignored; did you mean <{near}>?"
-                yield Finding("misspelt", where, f"{child.location}: {what}")
+        yield from _misspelt_attributes(element, where, attributes, language)
+        yield from _wrong_children(element, where, once, often, language)
         if language == "URDF" and element.content and attributes and not once and not often:
             message = f"{element.location}: the text {element.short_content!r} in <{element.tag}> is ignored"
             yield Finding("misspelt", where, f"{message}; write it as an attribute ({', '.join(attributes)})")
@@ -102,6 +89,30 @@ def spelling_findings(
             if child.tag in allowed and (child.tag in once or child.tag in often):
                 named = child.attributes.get("name", "").strip() if child.tag in ("link", "joint", "model") else ""
                 stack.append((child, named or where))
+
+
+def _misspelt_attributes(element: Element, where: str, allowed: list[str], language: str) -> Iterator[Finding]:
+    for name in element.attributes:
+        near = None if ":" in name or name == "xmlns" else nearest(name, allowed)
+        if near:
+            what = f"<{element.tag}> has no attribute {name!r} in {language}, it is ignored; did you mean {near!r}?"
+            yield Finding("misspelt", where, f"{element.location}: {what}")
+
+
+def _wrong_children(
+    element: Element, where: str, once: list[str], often: list[str], language: str
+) -> Iterator[Finding]:
+    """Yield the findings about children that are repeated or misspelt, in the order of the file."""
+    seen: set[str] = set()
+    for child in element.children:
+        if child.tag in once and child.tag in seen:
+            message = f"{child.location}: a second <{child.tag}> is ignored, the first is taken; delete one"
+            yield Finding("repeated", where, message)
+        seen.add(child.tag)
+        near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
+        if near:
+            what = f"<{element.tag}> has no <{child.tag}> in {language}, it is ignored; did you mean <{near}>?"
+            yield Finding("misspelt", where, f"{child.location}: {what}")
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:

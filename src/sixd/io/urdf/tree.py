@@ -25,6 +25,20 @@ def read_tree(robot: Element) -> LinkTree:
         raise robot.error("the robot has no <link>, expected at least one. Is it a part of another file?")
     if "world" not in links and any(joint_end(joint, "parent") == "world" for joint in joints.values()):
         links = {"world": Element("link", {"name": "world"}, robot.line, robot.source), **links}
+    above, below = _connect(links, joints)
+    root = _only_root(robot, links, above)
+    order = _depth_first(below, root)
+    if len(order) < len(joints):
+        reached = {joint_end(j, "child") for j in order} | {root}
+        raise _cycle_error(robot, above, next(name for name in links if name not in reached))
+    assert root is not None  # without a root, every joint is on a cycle
+    return LinkTree(links, joints, order, root)
+
+
+def _connect(
+    links: dict[str, Element], joints: dict[str, Element]
+) -> tuple[dict[str, Element], dict[str, list[Element]]]:
+    """Return the joint above each link that has one, and the joints below each link."""
     below: dict[str, list[Element]] = {name: [] for name in links}
     above: dict[str, Element] = {}
     for name, joint in joints.items():
@@ -40,23 +54,29 @@ def read_tree(robot: Element) -> LinkTree:
             )
         above[child] = joint
         below[parent].append(joint)
+    return above, below
+
+
+def _only_root(robot: Element, links: dict[str, Element], above: dict[str, Element]) -> str | None:
+    """Return the link without a parent, None if every link has one; raises if there are several."""
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
         listed = ", ".join(repr(r) for r in roots[:6]) + (", …" if len(roots) > 6 else "")
         raise robot.error(
             f"the robot is disconnected: {len(roots)} links have no parent ({listed}), expected one root."
         )
-    # depth first without recursion, so that chains may have any length
+    return roots[0] if roots else None
+
+
+def _depth_first(below: dict[str, list[Element]], root: str | None) -> list[Element]:
+    """Return the joints below the root, without recursion, so that chains may have any length."""
     order: list[Element] = []
-    stack = list(reversed(below[roots[0]])) if roots else []
+    stack = [] if root is None else list(reversed(below[root]))
     while stack:
         joint = stack.pop()
         order.append(joint)
         stack.extend(reversed(below[joint_end(joint, "child")]))
-    if len(order) < len(joints):
-        reached = {joint_end(j, "child") for j in order} | set(roots)
-        raise _cycle_error(robot, above, next(name for name in links if name not in reached))
-    return LinkTree(links, joints, order, roots[0])
+    return order
 
 
 def joint_end(joint: Element, which: str) -> str:
