@@ -77,7 +77,7 @@ class ModelWarning(UserWarning):
 
 
 class CompileWarning(UserWarning):
-    """A program or closed form is so long that generating it takes a while."""
+    """Generating a long program or closed form takes a while, or compiled code is called in a slower way."""
 
 
 class CacheWarning(UserWarning):

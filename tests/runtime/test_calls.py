@@ -24,10 +24,10 @@ from sixd.engine import evaluate, kernel
 from sixd.model import memo
 from sixd.model.system import library
 from sixd.runtime import calls, routine
-from sixd.runtime.cpython import layout_is_known
+from sixd.runtime.cpython import fast_calls
 from sixd.zoo.random_trees import JOINT_KINDS
 
-pytestmark = pytest.mark.skipif(not layout_is_known(), reason="another Python: all calls go the long way")
+pytestmark = pytest.mark.skipif(not fast_calls(), reason="another Python: all calls go the long way")
 
 ARM = sixd.zoo.planar(2)
 DTYPES = ("float64", "float32")

@@ -16,7 +16,7 @@ from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
 from sixd.runtime.array_libraries import GPU, kind_of
-from sixd.runtime.cpython import Called, layout_is_known
+from sixd.runtime.cpython import Called, fast_calls
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
@@ -88,7 +88,7 @@ class Kernel(Called):
         """From now on, have calls go at once to the code that was provided."""
         routines = tuple(self._plain.values())
         provided = sum(routine.provided for routine in routines)
-        if provided == self._provided or not layout_is_known():
+        if provided == self._provided or not fast_calls():
             return
         self._provided = provided
         codes = [code for routine in routines if (code := routine.code) is not None]

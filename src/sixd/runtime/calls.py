@@ -27,7 +27,7 @@ from sixd.codegen.llvm.machine import (
     slot_of,
 )
 from sixd.locks import Lock
-from sixd.runtime.cpython import Called, interface, layout_is_known
+from sixd.runtime.cpython import Called, fast_calls, interface
 from sixd.runtime.machine_code import Image, LoadedImage
 
 Shape = tuple[int, ...]
@@ -163,7 +163,7 @@ class FastCall(Called):
 
     def attach(self, provide: Callable[[], Image] | None, codes: Sequence[CallableCode], provided: Any = None) -> None:
         """Use this code from now on; ``provide`` gives the shell."""
-        if layout_is_known() and codes:
+        if fast_calls() and codes:
             for code in codes:
                 self.plan.set(code)
             self._attach(shell(provide).address("call"), self.plan.address)
@@ -207,7 +207,7 @@ class CallTable(dict[int, Any]):
         """
         first = 1 if self._choice else 0
         with self._lock:
-            if entry.plan.usable and layout_is_known():
+            if entry.plan.usable and fast_calls():
                 self._begin(provide)
                 keys = [id(choices[0]) if first else system, *map(id, choices[first:]), 0, 0][: len(SLOT) - 2]
                 self._kept.setdefault(system, {})[tuple(keys)] = choices, entry

@@ -1,14 +1,19 @@
 """Compiled code as Python objects, by ctypes and the C interfaces of CPython and NumPy.
 
 Makes a context for compiled code, a NumPy generalised ufunc from an inner loop, and a class of objects that
-compiled code serves. The code of calls reads fields of objects directly: ``layout_is_known`` checks their offsets.
+compiled code serves. The code of calls reads fields of objects directly: ``layout_is_known`` checks their offsets,
+``fast_calls`` those of classes and a call with a known answer. Where a check fails, calls go the long way.
+
+Environment: ``SIXD_FAST_CALLS=off`` has all calls go the long way; read when sixd is imported.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -17,6 +22,7 @@ import numpy as np
 
 from sixd.codegen.llvm import machine
 from sixd.codegen.llvm.machine import CONTEXT, HEAP, MATH, NO_MEMORY
+from sixd.errors import CompileWarning
 
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions
@@ -181,6 +187,9 @@ def _tuple_items() -> int:
 _BASETYPE, _HAVE_VECTORCALL = 1 << 10, 1 << 11
 _MEMBERS, _READONLY, _PY_SSIZE_T = 72, 1, 19  # Py_tp_members; of a member: its flag and type
 _VECTORCALL_OFFSET, _TYPE_FLAGS = 56, 168  # bytes from the start of a class
+# fields of classes that Python shows, around those two
+_SHOWN = {32: "__basicsize__", 40: "__itemsize__", 208: "__weakrefoffset__", 288: "__dictoffset__"}
+_BASE = 256
 
 
 class _Member(ctypes.Structure):
@@ -214,7 +223,88 @@ def _class_with_words() -> type:
     return make(ctypes.addressof(spec))
 
 
-_Words: Any = _class_with_words() if layout_is_known() else object
+_ON = os.environ.get("SIXD_FAST_CALLS", "on").strip().lower() != "off"
+_Words: Any = _class_with_words() if _ON and layout_is_known() else object
+
+
+def _fields_agree(cls: type) -> bool:
+    """Whether the fields of a class are as Python shows them, also those before and after the two that are used."""
+    return (
+        _read(cls, _TYPE_FLAGS, ctypes.c_ulong) == cls.__flags__
+        and _read(cls, _BASE, ctypes.c_void_p) == (id(cls.__base__) if cls.__base__ else None)
+        and all(_read(cls, at, ctypes.c_ssize_t) == getattr(cls, name) for at, name in _SHOWN.items())
+    )
+
+
+def _set_flag(cls: type) -> None:
+    """Have Python take the function in an object's first word, unless that is null."""
+    ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS).value |= _HAVE_VECTORCALL
+
+
+def _set_words(obj: Any, function: int, words: int) -> None:
+    ctypes.c_uint64.from_address(id(obj) + machine.OBJECT["words"]).value = words
+    ctypes.c_uint64.from_address(id(obj) + machine.OBJECT["vectorcall"]).value = function
+
+
+@cache
+def _fault() -> str:
+    """Why calls do not go to compiled code at once; empty if they do. A small object is called in both ways."""
+    if not _ON:
+        return "off"
+    if _Words is object:
+        return "the layout of its objects is unknown"
+
+    class Sample(_Words):
+        def __call__(self, *args: Any, **named: Any) -> Any:
+            return args, named
+
+    def fast(obj: int, args: int, count: int, names: int | None) -> Any:
+        taken.append(obj)
+        keys = () if names is None else ctypes.cast(names, ctypes.py_object).value
+        count &= ~(1 << 63)  # the highest bit is a flag
+        values = ctypes.cast(args, ctypes.POINTER(ctypes.py_object))[: count + len(keys)]
+        return tuple(values[:count]), dict(zip(keys, values[count:], strict=True))
+
+    taken: list[int] = []
+    classes: tuple[type, ...] = (object, tuple, type, Sample, np.ndarray)
+    if not all(map(_fields_agree, classes)):
+        return "the fields of its classes are not where they are expected"
+    at = machine.OBJECT["vectorcall"]
+    if _read(Sample, _VECTORCALL_OFFSET, ctypes.c_ssize_t) != at or Sample.__basicsize__ < _Words.__basicsize__:
+        return "the words of objects are not where they are expected"
+    before = Sample.__flags__
+    _set_flag(Sample)
+    if Sample.__flags__ != before | _HAVE_VECTORCALL:
+        return "the flag of fast calls cannot be set"
+    sample = Sample()
+    slow = sample(1.5, "x", key=sample), sample()
+    word = ctypes.c_void_p
+    entry = ctypes.PYFUNCTYPE(ctypes.py_object, word, word, ctypes.c_size_t, word)(fast)
+    _set_words(sample, _address(entry), 1)
+    find = ctypes.PYFUNCTYPE(word, ctypes.py_object)(("PyVectorcall_Function", ctypes.pythonapi))
+    try:
+        if find(sample) != _address(entry):
+            return "it does not find the function of a fast call"
+        if (sample(1.5, "x", key=sample), sample()) != slow or taken != [id(sample)] * 2:
+            return "a fast call differs from a plain one"
+    finally:
+        _set_words(sample, 0, 0)
+    return ""
+
+
+@cache
+def fast_calls() -> bool:
+    """Whether calls go to compiled code at once; if not, and it was not chosen, there is a warning, once."""
+    fault = _fault()
+    if fault and _ON:
+        warnings.warn(
+            f"sixd: calls take some 0.1 to 1 us more than they could on this Python ({sys.implementation.name} "
+            f"{sys.version.split()[0]}): {fault}. Results are the same. SIXD_FAST_CALLS=off in the environment ends "
+            "this warning.",
+            CompileWarning,
+            stacklevel=2,
+        )
+    return not fault
 
 
 class Called(_Words):
@@ -227,13 +317,12 @@ class Called(_Words):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if _Words is object or _read(cls, _TYPE_FLAGS, ctypes.c_ulong) != cls.__flags__:
+        if _fault() or not _fields_agree(cls):
             return
         if _read(cls, _VECTORCALL_OFFSET, ctypes.c_ssize_t) == machine.OBJECT["vectorcall"]:
-            ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS).value |= _HAVE_VECTORCALL
+            _set_flag(cls)
 
     def _attach(self, function: int, words: int) -> None:
         """Have calls go to the function at that address, with these words; both stay valid as long as the object."""
-        if type(self).__flags__ & _HAVE_VECTORCALL:
-            ctypes.c_uint64.from_address(id(self) + machine.OBJECT["words"]).value = words
-            ctypes.c_uint64.from_address(id(self) + machine.OBJECT["vectorcall"]).value = function
+        if fast_calls() and type(self).__flags__ & _HAVE_VECTORCALL:
+            _set_words(self, function, words)
