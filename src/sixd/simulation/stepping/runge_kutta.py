@@ -3,12 +3,17 @@
 ``move(q, dq)`` is the system's ``integrate_row``, the group's exponential. For coordinates in a vector space it is a
 sum, and both methods are the classical ones. ``f(t, q, qd, u)`` returns qdd and the rates of the states u of force
 elements. Both functions return (q, qd, u) after a step of length h [s].
+
+``…_errors(A, h, nq, nv)`` is the map of small changes of x = [q; qd; u] by a step, if dx/dt = A x: the step is stable
+while no mode grows under it. ``EXPLICIT`` has both of each method.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sixd.spatial.scalar import Array, Scalar
 
@@ -51,4 +56,29 @@ def _sum(a: Any, b: Any, c: Any, d: Any) -> Any:
     return a + b * 2 + c * 2 + d
 
 
-EXPLICIT = {"euler": euler, "rk4": rk4}
+def euler_errors(A: Array, h: float, nq: int, nv: int) -> Array:
+    """The configuration moves by the new velocity."""
+    step = np.eye(len(A)) + A * h
+    old = step[:nq].copy()
+    old[:, nq : nq + nv] = 0
+    step[:nq] = old + A[:nq, nq : nq + nv] * h @ step[nq : nq + nv]
+    return step
+
+
+def rk4_errors(A: Array, h: float, nq: int, nv: int) -> Array:
+    """The Taylor polynomial of order 4."""
+    Z, one = A * h, np.eye(len(A))
+    return one + Z @ (one + Z @ (one + Z @ (one + Z / 4) / 3) / 2)
+
+
+class ExplicitMethod(NamedTuple):
+    """A method: its step, and the map of errors by a step, whose eigenvalues give the stable region."""
+
+    step: Callable[..., State]
+    errors: Callable[[Array, float, int, int], Array]
+
+    def __call__(self, *arguments: Any) -> State:
+        return self.step(*arguments)
+
+
+EXPLICIT = {"euler": ExplicitMethod(euler, euler_errors), "rk4": ExplicitMethod(rk4, rk4_errors)}

@@ -18,6 +18,7 @@ from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.implicit import IMPLICIT
+from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.spatial.scalar import Array
 
 MARGIN = 0.897  # part of the limit from which on a step is reported: h λ = 2.5 (rk4) and 1.8 (euler) are beyond it
@@ -148,28 +149,11 @@ def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
     return Limit(low, complex(values[worst]), int(np.argmax(parts)))
 
 
-# the maps of errors: of a state by a step, or of the velocity by an iteration
-
-
-def _rk4(A: Array, h: float, nq: int, nv: int) -> Array:
-    """The Taylor polynomial of order 4."""
-    Z, one = A * h, np.eye(len(A))
-    return one + Z @ (one + Z @ (one + Z @ (one + Z / 4) / 3) / 2)
-
-
-def _euler(A: Array, h: float, nq: int, nv: int) -> Array:
-    """The configuration moves by the new velocity."""
-    step = np.eye(len(A)) + A * h
-    old = step[:nq].copy()
-    old[:, nq : nq + nv] = 0
-    step[:nq] = old + A[:nq, nq : nq + nv] * h @ step[nq : nq + nv]
-    return step
-
-
 def _midpoint(A: Array, h: float, nq: int, nv: int) -> Array:
     """Each iteration multiplies the error by (h/2) (M⁻¹D + (h/2) M⁻¹K)."""
     qv, vq, vv = A[:nq, nq : nq + nv], A[nq : nq + nv, :nq], A[nq : nq + nv, nq : nq + nv]
     return (vv + vq @ qv * (h / 2)) * (h / 2)
 
 
-_MAPS = {"rk4": _rk4, "euler": _euler, MIDPOINT: _midpoint}
+# the maps of errors: of a state by a step, or of the velocity by an iteration
+_MAPS = {**{name: method.errors for name, method in EXPLICIT.items()}, MIDPOINT: _midpoint}
