@@ -298,9 +298,9 @@ def fast_calls() -> bool:
     fault = _fault()
     if fault and _ON:
         warnings.warn(
-            f"sixd: calls take some 0.1 to 1 us more than they could on this Python ({sys.implementation.name} "
-            f"{sys.version.split()[0]}): {fault}. Results are the same. SIXD_FAST_CALLS=off in the environment ends "
-            "this warning.",
+            f"sixd: a call takes about 40 us instead of 0.2 us on this Python ({sys.implementation.name} "
+            f"{sys.version.split()[0]}): {fault}. Results are the same. Set SIXD_FAST_CALLS=off in the environment to "
+            "silence this warning.",
             CompileWarning,
             stacklevel=2,
         )
