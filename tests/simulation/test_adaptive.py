@@ -295,10 +295,10 @@ def pressed(way, number, monkeypatch):
         hook = Pressed(lambda *_: 1.0, number)
         return {"progress": hook} if way == "progress" else {"events": [hook]}, hook
     owner, name = {
-        "rate": (adaptive._Row, "_rate"),  # inside SciPy's step
+        "rate": (adaptive._AdaptiveRun, "_rate"),  # inside SciPy's step
         "step": (adaptive, "_stepped"),
         "dense output": (scipy.integrate.DOP853, "dense_output"),
-        "record": (adaptive._Row, "_projected"),
+        "record": (adaptive._AdaptiveRun, "_projected"),
     }[way]
     hook = Pressed(getattr(owner, name), number)
     monkeypatch.setattr(owner, name, lambda *args: hook(*args))
