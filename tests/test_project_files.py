@@ -42,6 +42,16 @@ def test_processes_with_jax_share_a_gpu():
     assert subprocess.run(command, env=clean, capture_output=True, text=True, check=True).stdout == "false\n"
 
 
+def test_jax_has_an_upper_bound():
+    """Handlers read XLA's call frame by offsets, which a version of jax may change.
+
+    To raise the bound, write the new one here and in pyproject.toml and run `make ml` and `make gpu`. If
+    tests/ml/test_jax_handlers.py fails, compare the offsets in sixd/codegen/xla_frame.py with jaxlib's
+    include/xla/ffi/api/c_api.h and correct them; users of that version get a warning until then, and slower calls.
+    """
+    assert PROJECT["optional-dependencies"]["jax"] == ["jax>=0.10,<0.11"]
+
+
 def test_citation_is_of_this_version():
     fields = dict(re.findall(r"^(\S+): (.+)$", text("CITATION.cff"), flags=re.MULTILINE))
     assert fields["version"] == sixd.__version__

@@ -11,13 +11,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sixd.codegen.xla import DEVICE, ROOT, ROOTS
+import numpy as np
+
+from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
+from sixd.codegen.xla import DEVICE, MESSAGES, ROOT, ROOTS
 from sixd.locks import Lock
 from sixd.runtime.machine_code import Image, LoadedImage
 
 _LOCK = Lock()
 _FIRST = 256  # slots of the first table
 _RELEASED = 256  # plans that nothing holds are kept
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * 2)
+_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 _FORMER = 8  # tables before that are kept: a handler may be reading one
 
 
@@ -25,8 +30,8 @@ class XlaPlan:
     """The words of a plan, and what keeps the code alive that they refer to."""
 
     def __init__(self, words: Sequence[int], owner: Any) -> None:
-        self._words = (ctypes.c_uint64 * len(words))(*words)
-        self.address = ctypes.addressof(self._words)
+        self.words = (ctypes.c_uint64 * len(words))(*words)
+        self.address = ctypes.addressof(self.words)
         self._owner = owner
 
 
@@ -118,6 +123,21 @@ def device_words(shared: int, threads: int, entries: Sequence[tuple[int, ...] | 
     """The words of a plan for GPUs: bytes of shared memory and threads of a block, and for each device its entry."""
     flat = [word for entry in entries for word in (entry or (0,) * len(DEVICE))]
     return [shared, threads, len(entries), *flat]
+
+
+def call_plan(plan: XlaPlan, rows: int, steps: Sequence[int], arrays: Sequence[np.ndarray]) -> None:
+    """Call the code of a plan for the CPU from Python, as the handler does: contiguous inputs, then outputs."""
+    form, code, own = plan.words
+    data = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
+    context = (ctypes.c_uint64 * len(CONTEXT)).from_buffer_copy((ctypes.c_uint64 * len(CONTEXT)).from_address(own))
+    context[0] = 0
+    if form:
+        dims, distances = (ctypes.c_int64 * 1)(rows), (ctypes.c_int64 * len(steps))(*steps)
+        _LOOP(code)(data, dims, distances, context)
+    else:
+        _ENTRY(code)(data, context)
+    if context[0] >= NO_MEMORY:
+        raise MemoryError(MESSAGES["memory"])
 
 
 TABLE = PlanTable()
