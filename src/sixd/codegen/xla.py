@@ -1,27 +1,15 @@
 """Handlers of XLA's foreign function interface, by which JAX calls compiled programs: LLVM code, no C++.
 
-A handler gets a call frame (``xla/ffi/api/c_api.h`` of jaxlib; offsets of its fields are below) with the data of the
-arrays and one attribute, an array of words: a key, the number of rows, for each input and output the distance of its
-rows (0 repeats one row for all), and further arguments of a kernel, which follow the number of rows. It finds the plan
-of the key in a table of this process, so that programs that XLA keeps on disk hold no addresses. ``sixd.runtime.xla``
-makes the table and the plans.
+A handler gets a call frame (``sixd.codegen.xla_frame``) with the data of the arrays and one attribute, an array of
+words: a key, the number of rows, for each input and output the distance of its rows (0 repeats one row for all), and
+further arguments of a kernel, which follow the number of rows. It looks the key's plan up in a table of this process,
+so that programs that XLA keeps on disk hold no addresses. ``sixd.runtime.xla`` makes the table and the plans.
 """
 
 from __future__ import annotations
 
 from sixd.codegen.llvm.machine import CONTEXT, MOST_ARRAYS, NO_MEMORY
-from sixd.codegen.xla_frame import (
-    API,
-    ARRAY_DATA,
-    ARRAY_SIZE,
-    BUFFER_DATA,
-    EXHAUSTED,
-    FRAME,
-    GRAPHS,
-    INTERNAL,
-    METADATA,
-    NOT_FOUND,
-)
+from sixd.codegen.xla_frame import API, ARRAY, BUFFER, ERRORS, FRAME, GRAPHS, METADATA
 
 ROOT = 0x51D0_5EED_0B5C_0DE5  # stands for the address of the roots in an image, which is put there when it is loaded
 # words of the process: the table, the version of XLA's interface, functions of NVIDIA's driver
@@ -31,7 +19,7 @@ ROOTS = ("table", "major", "minor", "cuLaunchKernel", "cuCtxPushCurrent_v2", "cu
 PLAN = ("form", "code", "context")
 DEVICE_PLAN = ("shared", "threads", "devices")
 DEVICE = ("function", "counter", "context")
-MOST_WORDS = 8  # of a kernel's arguments beside those of every kernel
+MOST_WORDS = 8  # of a kernel's arguments, in addition to those of every kernel
 
 MESSAGES = {
     "missing": "sixd.jax: this program was compiled in another process, or its model is gone. Trace the function again "
@@ -66,7 +54,7 @@ def _texts() -> str:
 
 
 def _common() -> str:
-    """``find``, the plan of a key or null; ``fail``, an error of XLA; ``describe``, what a handler says of itself."""
+    """``find``, the plan of a key or null; ``fail``, an error of XLA; ``describe``, a handler's metadata."""
     return f"""
 @root = internal global i64 {ROOT}
 {_texts()}
@@ -155,7 +143,7 @@ copy:
   %k = phi i64 [ 0, %start ], [ %after, %copy ]
   %item = getelementptr ptr, ptr %list, i64 %k
   %buffer = load ptr, ptr %item, align 8
-{_field("data", "%buffer", BUFFER_DATA)}
+{_field("data", "%buffer", BUFFER["data"])}
   %slot = getelementptr ptr, ptr %to, i64 %k
   store ptr %data, ptr %slot, align 8
   %after = add i64 %k, 1
@@ -179,13 +167,13 @@ meta:
 run:
 {_field("attributes", "%frame", FRAME["attributes"])}
   %attribute = load ptr, ptr %attributes, align 8
-{_field("size", "%attribute", ARRAY_SIZE, "i64")}
-{_field("words", "%attribute", ARRAY_DATA)}
+{_field("size", "%attribute", ARRAY["size"], "i64")}
+{_field("words", "%attribute", ARRAY["data"])}
   %plan = call ptr @find(ptr %words)
   %missing = icmp eq ptr %plan, null
   br i1 %missing, label %unknown, label %known
 unknown:
-  %no_plan = call ptr @fail(ptr %frame, ptr @missing, i32 {NOT_FOUND})
+  %no_plan = call ptr @fail(ptr %frame, ptr @missing, i32 {ERRORS["not found"]})
   ret ptr %no_plan
 known:
 {_word("rows", "%words", 1)}
@@ -234,14 +222,14 @@ end:
 good:
   ret ptr null
 exhausted:
-  %no_memory = call ptr @fail(ptr %frame, ptr @memory, i32 {EXHAUSTED})
+  %no_memory = call ptr @fail(ptr %frame, ptr @memory, i32 {ERRORS["exhausted"]})
   ret ptr %no_memory
 }}
 """
 
 
-def _cuda() -> str:
-    most = 2 * MOST_ARRAYS + 2 + MOST_WORDS
+def _ask() -> str:
+    """``ask``: call a function of XLA's table, whose result is the last of four words."""
     return f"""
 define internal ptr @ask(ptr %frame, i64 %offset, i64 %size, ptr %args) {{
 {_field("api", "%frame", FRAME["api"])}
@@ -259,7 +247,13 @@ define internal ptr @ask(ptr %frame, i64 %offset, i64 %size, ptr %args) {{
   ret ptr %error
 }}
 
-define ptr @cuda(ptr %frame) {{
+"""
+
+
+def _stream_and_device() -> str:
+    """The start of ``cuda``: the stream of the call and the number of its device, asked of XLA."""
+    most = 2 * MOST_ARRAYS + 2 + MOST_WORDS
+    return f"""define ptr @cuda(ptr %frame) {{
 start:
   %data = alloca [{most} x i64], align 8
   %pointers = alloca [{most} x ptr], align 8
@@ -282,14 +276,19 @@ device:
   br i1 %has_device, label %plan.device, label %lost
 lost:
   ret ptr %no_device
-plan.device:
+"""
+
+
+def _device_entry() -> str:
+    """The words of the plan for that device: ``%function``, ``%counter`` and ``%own``, its context."""
+    return f"""plan.device:
 {_word("ordinal", "%device.args", 3, "i32")}
   %number = zext i32 %ordinal to i64
 {_word("devices", "%plan", DEVICE_PLAN.index("devices"))}
   %within = icmp ult i64 %number, %devices
   br i1 %within, label %loaded, label %absent
 absent:
-  %no_code = call ptr @fail(ptr %frame, ptr @device, i32 {NOT_FOUND})
+  %no_code = call ptr @fail(ptr %frame, ptr @device, i32 {ERRORS["not found"]})
   ret ptr %no_code
 loaded:
   %skipped = mul i64 %number, {8 * len(DEVICE)}
@@ -300,7 +299,13 @@ loaded:
 {_word("own", "%entry", DEVICE.index("context"), "ptr")}
   %there = icmp ne ptr %function, null
   br i1 %there, label %arguments, label %absent
-arguments:
+"""
+
+
+def _kernel_arguments() -> str:
+    """The kernel's arguments in ``%data``, after the addresses: distances, further words, the counter; their addresses
+    in ``%pointers``."""
+    return """arguments:
   %arrays = add i64 %inputs, %outputs
   br label %distances
 distances:
@@ -345,7 +350,12 @@ point:
   %j.after = add i64 %j, 1
   %j.more = icmp sle i64 %j.after, %last
   br i1 %j.more, label %point, label %launch
-launch:
+"""
+
+
+def _launch() -> str:
+    """The launch of one thread for each row, in the device's context, and the end of ``cuda``."""
+    return f"""launch:
 {_word("shared", "%plan", DEVICE_PLAN.index("shared"), "i32")}
 {_word("threads", "%plan", DEVICE_PLAN.index("threads"))}
   %full = add i64 %rows, %threads
@@ -367,7 +377,7 @@ launch:
   %is_wrong = icmp ne i32 %wrong, 0
   br i1 %is_wrong, label %bad, label %good
 bad:
-  %no_launch = call ptr @fail(ptr %frame, ptr @launch, i32 {INTERNAL})
+  %no_launch = call ptr @fail(ptr %frame, ptr @launch, i32 {ERRORS["internal"]})
   ret ptr %no_launch
 good:
   ret ptr null
@@ -377,4 +387,5 @@ good:
 
 def emit_handlers() -> str:
     """The LLVM module with the handlers ``cpu`` and ``cuda``."""
-    return _common() + _cpu() + _cuda()
+    cuda = _ask() + _stream_and_device() + _device_entry() + _kernel_arguments() + _launch()
+    return _common() + _cpu() + cuda

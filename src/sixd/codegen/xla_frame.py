@@ -24,15 +24,15 @@ FRAME = {
     "outputs": 96,
 }
 API = {"version": 32, "Error_Create": 48, "Stream_Get": 80, "DeviceOrdinal_Get": 184}
-BUFFER_DATA, ARRAY_SIZE, ARRAY_DATA = 24, 8, 16
+BUFFER = {"data": 24, "rank": 32, "dims": 40}
+ARRAY = {"size": 8, "data": 16}
 METADATA = {"metadata": 24, "major": 24, "minor": 28, "traits": 32}
 GRAPHS = 1  # trait: calls may be recorded in a CUDA graph
-NOT_FOUND, EXHAUSTED, INTERNAL = 5, 8, 13  # codes of errors
+ERRORS = {"not found": 5, "exhausted": 8, "internal": 13}  # their codes
 
 # sizes in the first words of structures; later versions may append functions to the table
 _FRAME_SIZE, _LIST_SIZE, _ATTRIBUTES_SIZE, _API_SIZE = 168, 40, 48, 192
 _EXTENSION_SIZE, _METADATA_SIZE, _VERSION_SIZE, _BUFFER_SIZE = 32, 36, 24, 48
-_BUFFER_RANK, _BUFFER_DIMS = 32, 40
 
 
 class KnownCall(NamedTuple):
@@ -81,14 +81,14 @@ def _check_call(frame: int, known: KnownCall) -> None:
         buffers = (ctypes.c_uint64 * len(shapes)).from_address(_word(frame, FRAME[items]))
         for buffer, shape in zip(buffers, shapes, strict=True):
             _expect("an array's size", _word(buffer, 0), _BUFFER_SIZE)
-            _expect("an array's number of dimensions", _word(buffer, _BUFFER_RANK), len(shape))
-            dims = (ctypes.c_int64 * len(shape)).from_address(_word(buffer, _BUFFER_DIMS))
+            _expect("an array's number of dimensions", _word(buffer, BUFFER["rank"]), len(shape))
+            dims = (ctypes.c_int64 * len(shape)).from_address(_word(buffer, BUFFER["dims"]))
             _expect("an array's shape", tuple(dims), tuple(shape))
     _expect("the size of the attributes", _word(frame, FRAME["attributes"] - 40), _ATTRIBUTES_SIZE)
     _expect("the number of attributes", _word(frame, FRAME["attributes"] - 24), 1)
     attribute = _word(_word(frame, FRAME["attributes"]), 0)
-    _expect("the attribute's length", _word(attribute, ARRAY_SIZE), len(known.words))
-    words = (ctypes.c_int64 * len(known.words)).from_address(_word(attribute, ARRAY_DATA))
+    _expect("the attribute's length", _word(attribute, ARRAY["size"]), len(known.words))
+    words = (ctypes.c_int64 * len(known.words)).from_address(_word(attribute, ARRAY["data"]))
     _expect("the attribute", tuple(words), tuple(known.words))
 
 

@@ -1,12 +1,11 @@
 """LLVM code of a program: every operation once, one state per vector lane.
 
-It is used in three forms: ``loop``, the inner loop of a NumPy generalised ufunc, a vector of rows at a time; ``entry``,
-one row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same
-instructions, so that a row's bits do not depend on its position. Arrays have contiguous cores; rows may have any
-stride.
+It has three forms: ``loop``, the inner loop of a NumPy generalised ufunc, a vector of rows at a time; ``entry``, one
+row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same instructions, so that a
+row's bits do not depend on its position. Arrays have contiguous cores; rows may have any stride.
 
 Operations come in depth-first order from the outputs, so that few values are live at a time. Code generators take more
-than linear time for long code: large programs are written by ``rolled`` instead.
+than linear time for long code, so ``rolled`` writes large programs.
 """
 
 from __future__ import annotations
@@ -115,14 +114,14 @@ class Body:
         return self.loaded[group]
 
     def test_angles(self) -> None:
-        """Append one test, whether an input whose sine or cosine is needed is huge, instead of one for each of them."""
-        angles, found = angles_of(self.program), []
+        """Append one test of whether an input whose sine or cosine is needed is huge, instead of one test for each."""
+        angles, tested = angles_of(self.program), []
         for group in self.memory.inputs:
             needed = [e.index in angles for e in _entries(self.program.inputs, group)]
             if any(needed):
-                found += [x for x, is_angle in zip(self._load(group), needed, strict=True) if is_angle]
-        if found:
-            find_small_angles(self.code, *found)
+                tested += [x for x, is_angle in zip(self._load(group), needed, strict=True) if is_angle]
+        if tested:
+            find_small_angles(self.code, *tested)
 
     def _value(self, node: Expr) -> Value:
         return self.code.const(node.value, self.type) if node.op is Op.CONST else self.values[node.index]
@@ -257,8 +256,8 @@ def most_live(scheduled: Sequence[ScheduledTask]) -> int:
 
 def angles_of(program: Program) -> set[int]:
     """The indices of the inputs of which a program has the sine, cosine or tangent."""
-    turning = (Op.SIN, Op.COS, Op.TAN)
-    return {n.args[0].index for n in program.nodes if n.op in turning and n.args[0].op is Op.INPUT}
+    periodic = (Op.SIN, Op.COS, Op.TAN)
+    return {n.args[0].index for n in program.nodes if n.op in periodic and n.args[0].op is Op.INPUT}
 
 
 def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:
