@@ -33,7 +33,7 @@ def _pushed(program, dtype="float64"):
 
 def tangent(recipe):
     """The recipe whose state are also rates of the state, and whose series and constants have rates, too."""
-    own = {name: recipe.memory[name] for name in recipe.given}
+    own = {name: recipe.memory[name] for name in recipe.inputs}
     state = {name: own[name] for name in recipe.state}
     series = {name: own[name] for name in recipe.series}
     constants = {name: own[name] for name in recipe.constants}
@@ -83,7 +83,7 @@ def pushed_cost(setup, method, cost, h, taus, along):
     given = {"q": setup.q, "qd": setup.qd, "u": setup.u, "h": [h], "start": [0.0], TAU: taus[None]}
     given |= {f"constant {name}": x for name, x in setup.constants.items() if name != "tau"}
     given |= {"rate of q": along["q"][None], "rate of qd": along["qd"][None], f"rate of {TAU}": along["tau"][None]}
-    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.given]
+    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.inputs]
     found = rollout(np.ones(len(taus)), arrays)
     last = {name: x[0, -1] for name, x in zip(recipe.state, found, strict=True)}
     return last["rate of q"], last["rate of qd"], last.get(f"rate of {COST}")

@@ -174,7 +174,7 @@ def test_slopes_are_functions_with_the_same_values():
             )  # fmt: skip
             recipe = _forward(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
-            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.given}
+            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
             seen = 0
             for work in recipe.works:
                 inputs = [memory[name] for name in work.inputs]

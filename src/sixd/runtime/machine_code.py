@@ -1,8 +1,8 @@
 """Machine code in memory: an object file linked into one block of bytes, and that block mapped to be executed.
 
 Linking needs only the distances between the sections of one file, so that a block can be kept on disk and mapped in
-later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 are linked here, as they
-are made on Linux and on Windows; on other systems the object file is kept, and LLVM's loader links it.
+later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 are linked here, the
+format on Linux and on Windows; on other systems the object file is kept, and LLVM's loader links it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ctypes
 import mmap
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ from sixd.locks import FORKS_WAIT
 
 _PC32, _PLT32 = 2, 4  # kinds of relocation: both are a distance of 32 bits
 _ALLOCATED, _NOBITS, _RELA, _SYMTAB = 0x2, 8, 4, 2
-_OWN = -1  # in place of a section: code that is added here
+_OWN = -1  # in place of a section: the code of _PROBE
 _Symbol = tuple[str, int, int]  # name, section, offset in it
 _UNWINDING = (".eh_frame", ".pdata", ".xdata")  # sections for debuggers: compiled code raises nothing
-# what a function with more than a page of variables calls on Windows, with their size in rax: it touches the stack page
-# by page from the top, so that it grows, and changes no register
+# a function with more than a page of variables calls this on Windows, with their size in rax: it touches the stack page
+# by page from the top, so that the stack grows, and changes no register
 _PROBE = bytes.fromhex(
     "50"  # push rax
     "4152"  # push r10
@@ -157,7 +157,7 @@ class LoadedImage:
 
 
 def _map(code: bytes) -> tuple[int, Any]:
-    """Copy code into new pages that are readable and executable; return their address and what keeps them."""
+    """Copy code into new pages that are readable and executable; return their address and the object that owns them."""
     if sys.platform == "win32":
         return _map_on_windows(code)
     pages = mmap.mmap(-1, max(len(code), 1), prot=mmap.PROT_READ | mmap.PROT_WRITE)
@@ -174,7 +174,7 @@ def _map(code: bytes) -> tuple[int, Any]:
 class _Pages:
     """Pages of Windows at an address, freed with this object."""
 
-    def __init__(self, base: int, free: Any) -> None:
+    def __init__(self, base: int, free: Callable[..., object]) -> None:
         self._base, self._free = base, free
 
     def __del__(self) -> None:

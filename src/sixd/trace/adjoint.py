@@ -124,7 +124,7 @@ def pruned(recipe: Recipe) -> Recipe:
         if needed.intersection(work.outputs):
             works.append(work)
             needed.update(work.inputs, (work.when,))
-    needed.update(recipe.given, *(work.outputs for work in works))
+    needed.update(recipe.inputs, *(work.outputs for work in works))
     memory = {name: shape for name, shape in recipe.memory.items() if name in needed}
     return replace(recipe, memory=memory, works=tuple(works[::-1]))
 

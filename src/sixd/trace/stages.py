@@ -69,7 +69,7 @@ class Recipe:
     backwards: bool = False
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def inputs(self) -> tuple[str, ...]:
         """The names of the inputs."""
         return (*self.state, *self.constants, *self.series)
 
@@ -86,7 +86,7 @@ class Recipe:
 
     def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
         """The next state for NumPy arrays with leading batch dimensions: the reference for every target."""
-        memory = dict(zip(self.given, (np.asarray(a, dtype=float) for a in arrays), strict=True))
+        memory = dict(zip(self.inputs, (np.asarray(a, dtype=float) for a in arrays), strict=True))
         for work in self.works:
             inputs = [memory[name] for name in work.inputs]
             for _ in range(work.most):

@@ -45,7 +45,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     code.do("ret i1 false")
     head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
     module.define("vector", f"{head} {ATTRIBUTES}", code)
-    define_loop(module, HEAD + len(recipe.given) + len(recipe.outputs), lanes, {})
+    define_loop(module, HEAD + len(recipe.inputs) + len(recipe.outputs), lanes, {})
     return str(module)
 
 
@@ -258,8 +258,8 @@ def write_rollout(works: Works, first: int, records: Value, steps_before: Callab
     Rows whose guard is not 1 are counted, and their state is NaN.
     """
     code, recipe = works.code, works.recipe
-    fixed = len(recipe.given) - len(recipe.series)
-    for k, name in enumerate(recipe.given[:fixed]):
+    fixed = len(recipe.inputs) - len(recipe.series)
+    for k, name in enumerate(recipe.inputs[:fixed]):
         works.read(first + k, name)
 
     def write_record(record: Value) -> None:
@@ -271,7 +271,7 @@ def write_rollout(works: Works, first: int, records: Value, steps_before: Callab
             if recipe.outputs[name]:
                 works.write(k, name, at)
 
-    targets = {name: first + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+    targets = {name: first + len(recipe.inputs) + k for k, name in enumerate(recipe.outputs)}
     code.repeat(records, write_record)
     for name, k in targets.items():
         if not recipe.outputs[name]:

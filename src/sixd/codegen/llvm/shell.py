@@ -106,8 +106,8 @@ def _define_arrange(module: Module) -> None:
             code.begin(top)
             j = code.emit(WORD, f"phi i64 [ {number.text}, %{before} ], [ %following{k.text[1:]}, %{top}next ]")
             code.leave_if(j.compare("sge", last), "decline")  # unknown, or passed twice
-            found = read(code, code.at(parameters, j * 8)).compare("eq", name)
-            code.do(f"br {found}, label %{top}done, label %{top}next")
+            same = read(code, code.at(parameters, j * 8)).compare("eq", name)
+            code.do(f"br {same}, label %{top}done, label %{top}next")
             code.begin(f"{top}next")
             code.do(f"%following{k.text[1:]} = add {j}, 1")
             code.do(f"br label %{top}")

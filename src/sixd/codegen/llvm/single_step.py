@@ -20,10 +20,10 @@ def emit_step(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> s
     module = Module(has_fma)
     works = Works(module, recipe, Type(KINDS[dtype], lanes))
     if lanes > 1:
-        _define_vector(works, recipe.given)
-        define_loop(module, len(recipe.given) + len(recipe.results), lanes, {})
+        _define_vector(works, recipe.inputs)
+        define_loop(module, len(recipe.inputs) + len(recipe.results), lanes, {})
     else:
-        _define_entry(works, recipe.given)
+        _define_entry(works, recipe.inputs)
     return str(module)
 
 

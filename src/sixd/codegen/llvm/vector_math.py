@@ -281,18 +281,18 @@ def arccosine(code: FunctionBody, x: Value) -> Value:
 def arctangent2(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y)."""
     a, b = code.absolute(y), code.absolute(x)
-    more = (a > b).where(a, b)
+    larger = (a > b).where(a, b)
     # both zero, an infinity, a sum that overflows
-    unusual = (more < 2.0**-900) | (more > 2.0**1000)
+    unusual = (larger < 2.0**-900) | (larger > 2.0**1000)
     return _where_rare(code, "atan2", (unusual, _direction(code, y, x), y, x))[0]
 
 
 def _unusual_direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y) of any size: that of a vector in the same direction, of usual size."""
     a, b = code.absolute(y), code.absolute(x)
-    more = (a > b).where(a, b)
-    scale = (more > 1).where(2.0**-200, code.const(2.0**200, x.type))
-    infinite, zero = more.compare("oeq", math.inf), more.compare("oeq", 0.0)
+    larger = (a > b).where(a, b)
+    scale = (larger > 1).where(2.0**-200, code.const(2.0**200, x.type))
+    infinite, zero = larger.compare("oeq", math.inf), larger.compare("oeq", 0.0)
 
     def usual(part: Value, size: Value) -> Value:
         unit = size.compare("oeq", math.inf).where(1.0, size * 0.0)  # NaN stays
@@ -310,13 +310,13 @@ def _direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
     flat, steep = a + a <= b, b + b <= a
-    more, less = (a > b).where(a, b), (a > b).where(b, a)
+    larger, smaller = (a > b).where(a, b), (a > b).where(b, a)
     total = a + b
     # atan(a/b), π/4 + atan((a - b)/(a + b)), π/2 - atan(b/a); the quotient with a low part
     eighths = flat.where(0.0, steep.where(2.0, code.const(1.0, a.type)))
     above = flat.where(a, steep.where(-b, a - b))
     below = flat.where(b, steep.where(a, total))
-    rest = flat.where(0.0, steep.where(0.0, less - (total - more)))
+    rest = flat.where(0.0, steep.where(0.0, smaller - (total - larger)))
     q = above / below
     low = code.fma(-q, rest, code.fma(-q, below, above)) / below
     z = q * q
@@ -360,8 +360,10 @@ def _where_positive(code: FunctionBody, x: Value, usual: Value) -> Value:
 @_serves(Op.HYPOT)
 def length(code: FunctionBody, x: Value, y: Value) -> Value:
     """√(x² + y²)."""
-    more, usual = usual_length(code, x, y)
-    return _where_rare(code, "hypot", (more.compare("ult", 2.0**-450) | more.compare("ugt", 2.0**500), usual, x, y))[0]
+    larger, usual = usual_length(code, x, y)
+    return _where_rare(
+        code, "hypot", (larger.compare("ult", 2.0**-450) | larger.compare("ugt", 2.0**500), usual, x, y)
+    )[0]
 
 
 def sign(code: FunctionBody, x: Value) -> Value:

@@ -42,7 +42,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
         return not is_large(program, ROLLED_FROM) and program.operations * calls[id(program)] <= INLINED
 
     works = Works(module, recipe, type, ArrayRecords, inlined, apart=True, write=_write_body)
-    code, arrays = works.code, len(recipe.given) + len(recipe.outputs)
+    code, arrays = works.code, len(recipe.inputs) + len(recipe.outputs)
     find_row(code, shared_bytes(recipe, dtype))
     write_rollout(works, 0, Value(code, WORD, "%records"), lambda record: _steps_before(code, record))
     code.do("br label %done")
@@ -60,7 +60,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
 
 def shared_bytes(recipe: Recipe, dtype: str) -> int:
     """The shared memory that each warp of the kernel needs [bytes]."""
-    sizes = [math.prod(recipe.memory[name]) for name in (*recipe.given, *recipe.outputs)]
+    sizes = [math.prod(recipe.memory[name]) for name in (*recipe.inputs, *recipe.outputs)]
     return tile_bytes(max(sizes, default=1), Type(KINDS[dtype]))
 
 
