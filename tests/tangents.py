@@ -55,7 +55,7 @@ def tangent(recipe):
             found = found if isinstance(found, tuple) else (found,)
             program = work.program
             if work.most > 1:
-                program = work.slope()
+                program = work.smooth()
                 inputs[: len(found)] = found
             moved = tuple(x * 0 for x in found)
             # dy = S_x dx + S_y dy, iterated as often as a contraction needs

@@ -181,9 +181,9 @@ def test_slopes_are_functions_with_the_same_values():
                     if work.most > 1 and found[-1] == 1:
                         break
                 memory |= dict(zip(work.outputs, found, strict=True))
-                if work.slope is not None and work.most > 1:
+                if work.smooth is not None and work.most > 1:
                     seen += 1
-                    for ours, theirs in zip(work.slope().evaluate(*inputs), found, strict=True):
+                    for ours, theirs in zip(work.smooth().evaluate(*inputs), found, strict=True):
                         assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved for to 1e-10 m/s
             assert seen >= 3
 

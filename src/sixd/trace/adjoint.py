@@ -9,7 +9,7 @@ y = S(y, x), λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -48,13 +48,11 @@ def forward_backward(
     recorded and long calls are repeated; the adjoint has series "weight of …", the weights of these arrays after each
     step.
     """
-    before = {name: recipe.memory[name] for name in recipe.state}
-    long = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
-    inside = {} if along else long
-    state = {f"by {name}": recipe.memory[name] for name in (*weighed, *by)}
-    constants = {name: recipe.memory[name] for name in recipe.constants}
-    weights = {f"weight of {name}": recipe.memory[name] for name in along}
-    series = before | inside | weights | {name: recipe.memory[name] for name in recipe.series}
+    long = [name for work in recipe.works if _is_long(work, recipe) for name in work.outputs]
+    before, inside = _shapes(recipe, recipe.state), _shapes(recipe, () if along else long)
+    state = _shapes(recipe, (*weighed, *by), "by {}")
+    constants, weights = _shapes(recipe, recipe.constants), _shapes(recipe, along, "weight of {}")
+    series = before | inside | weights | _shapes(recipe, recipe.series)
     step = partial(_step_back, recipe, tuple(weighed), tuple(by), tuple(along), tuple(long), (*constants, *series))
     back = pruned(trace_stages(step, state, constants, dtype, series))
     read = {*recipe.series, *(name for work in back.works for name in work.inputs)}
@@ -63,6 +61,11 @@ def forward_backward(
     there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read or name in along))
     packed = tuple(name for name in inside if name in read)
     return _together(there, back, packed, dtype) if len(packed) > _MANY else (there, back)
+
+
+def _shapes(recipe: Recipe, names: Iterable[str], label: str = "{}") -> dict[str, Shape]:
+    """The shapes of arrays of a recipe by their names, in a label."""
+    return {label.format(name): recipe.memory[name] for name in names}
 
 
 def _step_back(
