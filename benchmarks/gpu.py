@@ -1,4 +1,4 @@
-"""Speed on an NVIDIA GPU, as a table beside its copy bandwidth: ``python -m benchmarks.gpu``, or ``make gpu``.
+"""Speed on an NVIDIA GPU, as a table compared with its copy bandwidth: ``python -m benchmarks.gpu``, or ``make gpu``.
 
 CuPy holds the arrays and times the launches; nothing else of CUDA is needed. Robots are those of the other benchmarks,
 or files ``ur5.urdf``, ``panda.urdf``, ``talos.urdf`` and ``anymal.urdf`` in a folder given as the only argument.
@@ -23,13 +23,13 @@ import sixd
 from benchmarks.report import Report, progress
 
 ROWS = 2**20
-LAUNCHES = 32  # one after the other, so that what a launch costs the processor does not count
+LAUNCHES = 32  # one after the other, so that what a launch costs the CPU does not count
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 DTYPES = ("float32", "float64")
 
 
 def main() -> None:
-    """Measure, and write GPU.md beside this file."""
+    """Measure, and write GPU.md next to this file."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     report = Report()
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
@@ -144,7 +144,7 @@ def _starts(report: Report, folder: Path | None) -> None:
 
 
 def _host_seconds(work: Callable[[], Any], count: int = 2000) -> float:
-    """What a call costs the processor [s]: the best of several runs of many calls."""
+    """What a call costs the CPU [s]: the best of several runs of many calls."""
     best = np.inf
     for _ in range(5):
         cupy.cuda.Device().synchronize()
@@ -156,7 +156,7 @@ def _host_seconds(work: Callable[[], Any], count: int = 2000) -> float:
 
 
 def _launches(report: Report, model: sixd.Model) -> None:
-    report.heading("What a call costs the processor [us], RNEA of the ur5, 64 rows, float64")
+    report.heading("What a call costs the CPU [us], RNEA of the ur5, 64 rows, float64")
     arrays = _states(model, "float64", 64)
     out = cupy.empty((64, model.nv))
     table = [

@@ -1,4 +1,4 @@
-"""The machine of a run: processor, caches and versions, without names of machines or people."""
+"""The machine of a run: CPU, caches and versions, without names of machines or people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: the required speed beside the measured one."""
+"""Targets: the required speed compared with the measured one."""
 
 from __future__ import annotations
 

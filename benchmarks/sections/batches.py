@@ -1,4 +1,4 @@
-"""Batches: sixd beside Pinocchio, MuJoCo and generated C on the same states; then sixd alone at all batch sizes."""
+"""Batches: sixd, Pinocchio, MuJoCo and generated C on the same states; then sixd alone at all batch sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamics under constraints: sixd's batches beside Pinocchio's constraint dynamics on the same states."""
+"""Dynamics under constraints: sixd's batches compared with Pinocchio's constraint dynamics on the same states."""
 
 from __future__ import annotations
 

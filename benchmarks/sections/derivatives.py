@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics, all three matrices beside Pinocchio's single calls, and gradients."""
+"""Derivatives of inverse and forward dynamics, all three matrices, against Pinocchio's single calls, and gradients."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ def _measure_gradients(session: Session) -> None:
             rows.append([title, robot.title, *(f"{n:,}" for n in counts), *map(cell, times), *quotient])
     report.heading("Gradients", 3)
     report.paragraph(
-        "`sixd.vjp`: weights of the results to gradients by all arguments, beside the function itself; the step is one "
-        "of the semi-implicit Euler method. Operations, nanoseconds per row, and their quotients."
+        "`sixd.vjp`: weights of the results to gradients with respect to all arguments, compared with the function; the step is "
+        "one of the semi-implicit Euler method. Operations, nanoseconds per row, and their quotients."
     )
     heads = ("operations", "vjp", "ns", "vjp", "operations, quotient", "time, quotient")
     report.table(["function", "robot", *heads], rows, left=2)

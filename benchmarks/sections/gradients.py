@@ -1,4 +1,4 @@
-"""Gradients of rollouts, beside the rollouts."""
+"""Gradients of rollouts, compared with the rollouts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Gradients of rollouts, one thread")
     report.paragraph(
-        f"`rollout_gradient` beside `simulate`: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
+        f"`rollout_gradient` compared with `simulate`: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
         "per step of one row. Forces of their own at each step, a cost that is quadratic in q, qd and tau; gradients "
         "by start and forces. `simulate` records the last state."
     )

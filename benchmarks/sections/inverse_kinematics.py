@@ -1,4 +1,4 @@
-"""Inverse kinematics of reachable random poses: sixd's batches beside loops on Pinocchio's model."""
+"""Inverse kinematics of reachable random poses: sixd's batches compared with loops on Pinocchio's model."""
 
 from __future__ import annotations
 

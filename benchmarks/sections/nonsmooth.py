@@ -1,4 +1,4 @@
-"""Rollouts with dry friction, implicit steps and rigid contact, beside rk4 without them and ``mujoco.rollout``."""
+"""Rollouts with dry friction, implicit steps and rigid contact; rk4 without them and ``mujoco.rollout``."""
 
 from __future__ import annotations
 

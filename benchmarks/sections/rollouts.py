@@ -1,4 +1,4 @@
-"""Rollouts: ``sixd.simulate`` on batches beside MuJoCo's ``rollout``, Runge and Kutta's steps of both, in turns."""
+"""Rollouts: ``sixd.simulate`` on batches and MuJoCo's ``rollout``, Runge and Kutta's steps of both, alternating."""
 
 from __future__ import annotations
 

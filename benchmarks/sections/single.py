@@ -44,7 +44,7 @@ def measure(session: Session) -> None:
 
 
 def _measure_few_rows(session: Session) -> None:
-    """Public functions on small batches, beside one call of Pinocchio in the same run."""
+    """Public functions on small batches, compared with one call of Pinocchio in the same run."""
     report = session.report
     report.heading("Few rows", 3)
     report.paragraph(

@@ -80,7 +80,7 @@ def _environment(session: Session, cache: Path) -> dict[str, str]:
 
 
 def _imports(session: Session) -> None:
-    """`import sixd` beside `import numpy` in fresh processes, in turns; the first of each leaves bytecode behind."""
+    """`import sixd` and `import numpy` in fresh processes, alternating; the first of each leaves bytecode behind."""
     times: dict[str, list[float]] = {"numpy": [], "sixd": []}
     for _ in range(3 if session.quick else 10):
         for name, mine in times.items():

@@ -1,4 +1,4 @@
-"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, beside its peers' calls."""
+"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, compared with its peers' calls."""
 
 from __future__ import annotations
 
