@@ -14,14 +14,7 @@ import numpy as np
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.forces.ground import contact_law, normal_pressure
-from sixd.io.spatial_v2.matlab import (
-    columns,
-    count,
-    numbers,
-    single,
-    vector,
-    vectors,
-)
+from sixd.io.spatial_v2.matlab import columns, count, numbers, single, vector, vectors
 from sixd.io.spatial_v2.structures import body_count, dimension, read
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array

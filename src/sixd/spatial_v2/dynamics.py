@@ -23,14 +23,7 @@ from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, square, vector
-from sixd.io.spatial_v2.structures import (
-    PLANAR_CODES,
-    PLANE,
-    Parts,
-    joint_code,
-    joint_of_type,
-    parents,
-)
+from sixd.io.spatial_v2.structures import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents
 from sixd.model.model import Model
 from sixd.model.sparsity import ltdl, solve_l, solve_lt
 from sixd.spatial.inertia import first_moment

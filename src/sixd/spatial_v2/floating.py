@@ -19,13 +19,7 @@ import numpy as np
 from sixd.algorithms.aba import hybrid
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.spatial_v2.matlab import vector
-from sixd.io.spatial_v2.structures import (
-    Parts,
-    body_count,
-    dimension,
-    entry,
-    parents,
-)
+from sixd.io.spatial_v2.structures import Parts, body_count, dimension, entry, parents
 from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.spatial.rotation import quaternion_multiply, quaternion_to_rotation

@@ -49,11 +49,7 @@ _SDF: dict[str, tuple[str, str, str]] = {
         "pose geometry material cast_shadows laser_retro transparency visibility_flags meta",
         "frame plugin",
     ),
-    "collision": (
-        "name",
-        "pose geometry density surface laser_retro max_contacts auto_inertia_params",
-        "frame",
-    ),
+    "collision": ("name", "pose geometry density surface laser_retro max_contacts auto_inertia_params", "frame"),
     "geometry": ("", "", _SHAPES),
     "box": ("", "size", ""),
     "cylinder": ("", "radius length", ""),
