@@ -186,9 +186,9 @@ def test_broken_shapes_do_not_stop_a_load(inside):
 @pytest.mark.parametrize(
     ("inertial", "missing"),
     [
-        ("<mass value='1'/>", "no <inertia>, zero is taken"),
-        ("<inertia ixx='1' iyy='1' izz='1'/>", "no <mass>, zero is taken"),
-        ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is taken"),
+        ("<mass value='1'/>", "no <inertia>, zero is assumed"),
+        ("<inertia ixx='1' iyy='1' izz='1'/>", "no <mass>, zero is assumed"),
+        ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is assumed"),
     ],
 )
 def test_incomplete_inertials_are_told(inertial, missing):

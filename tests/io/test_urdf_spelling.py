@@ -137,10 +137,10 @@ def test_edits():
 
 
 def test_repeated_elements():
-    """The first <inertial> is taken, and a warning names the second."""
+    """The first <inertial> is used, and a warning names the second."""
     model, (text,) = warnings_of(arm("<axis xyz='0 0 1'/>", "<inertial><mass value='9'/></inertial>"))
     assert model.mass == 1
-    assert "b: <text>, line 3: a second <inertial> is ignored, the first is taken" in text
+    assert "b: <text>, line 3: a second <inertial> is ignored, the first is used" in text
 
 
 # numbers -----------------------------------------------------------------------------------------
