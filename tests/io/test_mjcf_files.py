@@ -1,4 +1,4 @@
-"""MJCF files: names, sites, shapes and joint properties; what is not carried, and what is broken."""
+"""MJCF files: names, sites, shapes and joint properties; unsupported elements, broken files."""
 
 import re
 import sys
@@ -88,7 +88,7 @@ def test_include_and_mesh_beside_the_file(tmp_path, monkeypatch):
         assert sixd.load(file).nv == 1
     monkeypatch.chdir(tmp_path)
     assert sixd.load("robot.xml").nv == 1
-    with pytest.raises(sixd.LoadError, match=r"t\.obj.*give the path"):
+    with pytest.raises(sixd.LoadError, match=r"t\.obj.*pass the path"):
         sixd.load(path.read_text().replace("part.xml", str(tmp_path / "part.xml")).replace("meshes", "elsewhere"))
 
 
@@ -124,7 +124,7 @@ RICH = document(
 )
 LEFT_OUT = [
     r"tendons \(1\) are", r"gravity compensation \(1 bodies\)",
-    r"polynomial springs \(1 joints\)", r"polynomial damping \(1 freedoms\)", r"plastic springs \(1 joints\)",
+    r"polynomial springs \(1 joints\)", r"polynomial damping \(1 degrees of freedom\)", r"plastic springs \(1 joints\)",
     r"springs on free joints \(1\)", r"armature or friction on free joints \(1\)",
     r"fluid \(density 1000, viscosity 0\.1\)", r"leaves out what its file has: collisions \(3 geoms.*, actuators \(3\)",
 ]  # fmt: skip
@@ -176,7 +176,7 @@ def test_mujocos_own_remarks_are_warnings(tmp_path, monkeypatch):
         (document(f"<body><joint axis='0 0 0'/>{BOX}</body>"), "axis too small"),
         (document(f"<body>{BOX}<body><freejoint/>{BOX}</body></body>"), "free joint can only be used on top level"),
         (document(f"<body name='world'>{BOX}</body>"), "repeated name 'world'"),
-        (document("<include file='nowhere.xml'/>"), r"nowhere\.xml.*give the path"),
+        (document("<include file='nowhere.xml'/>"), r"nowhere\.xml.*pass the path"),
         ("<!DOCTYPE a [<!ENTITY x 'y'>]><mujoco/>", "DTD"),
     ],
 )

@@ -272,7 +272,7 @@ def test_massless_bodies_and_points(rng):
     )
     builder.add_body("plate", "rod", sixd.Spherical(), inertia=flat)  # A + B = C, but for rounding
     model = builder.build()
-    with pytest.warns(sixd.ModelWarning, match="in the file: a, point, rod"):
+    with pytest.warns(sixd.ModelWarning, match="kg m² for a, point, rod"):
         text = sixd.to_mjcf(model)
     assert worst(model, compiled(text), rng) <= 1e-10
 
@@ -303,7 +303,7 @@ def test_inertia_fixed_to_the_world(rng):
     bare.add_inertia("world", BALL)
     assert_allclose(sixd.load(sixd.to_mjcf(bare.build())).inertia[0], BALL.matrix, atol=1e-12)
     bare.add_inertia("world", sixd.Inertia(-5.0))
-    with pytest.warns(sixd.ModelWarning, match="fixed to the world, which no real body has, is not in the file"):
+    with pytest.warns(sixd.ModelWarning, match="fixed to the world is not physical and not in the file"):
         sixd.to_mjcf(bare.build())
 
 
@@ -371,7 +371,7 @@ def test_shapes_that_are_lost(tmp_path):
     (message,) = [str(w.message) for w in caught]
     for part in (
         "in .stl as text", "in .dae", "that are not found", "cone", "plane on moving bodies", "box of size 0",
-        "of fewer than four vertices", "without a surface", "that make sense", "sphere of size 0 or without end",
+        "of fewer than four vertices", "without a surface", "with invalid vertices or triangles", "sphere of size 0 or infinite",
     ):  # fmt: skip
         assert part in message
     assert mujoco.MjModel.from_xml_string(text).ngeom == 0

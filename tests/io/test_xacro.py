@@ -209,7 +209,7 @@ def test_packages_are_found_as_those_of_meshes(tmp_path):
         )
         assert load(folder / "r.xacro", floating_base=True).mass == mass
     text = (tmp_path / "one" / "my_robot" / "urdf" / "r.xacro").read_text()
-    with pytest.raises(sixd.LoadError, match="the package 'my_robot' is not found; give package_dirs="):
+    with pytest.raises(sixd.LoadError, match="the package 'my_robot' is not found; pass package_dirs="):
         load(text, arguments={})
     assert load(text, arguments={}, package_dirs=tmp_path / "two", floating_base=True).mass == 2
     (tmp_path / "one" / "my_robot").rename(tmp_path / "one" / "renamed")

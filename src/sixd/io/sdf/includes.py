@@ -35,14 +35,14 @@ class Document:
 
 
 def read_version(sdf: Element) -> tuple[int, int]:
-    """Return the version of an ``<sdf>`` as numbers; raises unless it is one that is read."""
+    """Return the version of an ``<sdf>`` as numbers; raises for unsupported versions."""
     words = sdf.text("version").split(".")
     if len(words) != 2 or not all(w.isascii() and w.isdecimal() and len(w) < 4 for w in words):
         raise sdf.error(f"<sdf version={sdf.text('version')[:60]!r}>: expected a version such as 1.9.")
     version = int(words[0]), int(words[1])
     if not _OLDEST <= version <= NEWEST:
         raise sdf.error(
-            f"SDF {version[0]}.{version[1]} is not read, expected 1.4 to {NEWEST[0]}.{NEWEST[1]}. "
+            f"SDF {version[0]}.{version[1]} is not supported, expected 1.4 to {NEWEST[0]}.{NEWEST[1]}. "
             f"Convert it with: gz sdf -p FILE."
         )
     return version
