@@ -406,7 +406,7 @@ def test_info_alone_lists_the_zoo(call):
 def test_check_of_a_clean_robot(call):
     status, out, err = call("check", "panda_arm")
     assert (status, err) == (0, "")
-    assert "nothing doubtful" in out
+    assert "no likely mistakes" in out
     assert json.loads(call("check", "panda_arm", "--json")[1]) == {
         "robot": "panda_arm",
         "plausible": True,
@@ -443,7 +443,7 @@ def test_meshes_that_are_not_there_are_a_remark(call, tmp_path):
     (tmp_path / "p").mkdir()
     for name in "abcdef":
         (tmp_path / "p" / f"{name}.stl").write_text("")
-    assert "nothing doubtful" in call("check", "robot.urdf", "--package-dir", ".")[1]
+    assert "no likely mistakes" in call("check", "robot.urdf", "--package-dir", ".")[1]
 
 
 def test_remarks_are_no_faults_unless_strict(call):

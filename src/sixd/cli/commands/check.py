@@ -82,7 +82,7 @@ def _show(model: Model, found: Findings, faults: int) -> None:
     serious = sum(advice(f).fault for f in found)
     name = printable(model.name)
     if not found:
-        out.print(Text.assemble(("✓ ", "bold green"), f"{name}: nothing doubtful found"))
+        out.print(Text.assemble(("✓ ", "bold green"), f"{name}: no likely mistakes found"))
     else:
         numbers = {"fault": serious, "remark": len(found) - serious}
         parts = [count(n, word) for word, n in numbers.items() if n]
