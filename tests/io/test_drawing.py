@@ -172,7 +172,10 @@ def test_mistakes_are_reported_with_their_location(message):
 
 @pytest.mark.parametrize(
     ("ranges", "message"),
-    [([[0, 1], [0, 1], [0, 1]], "with exactly two ranges of positive length"), ([[0, 1], [0, 0.1], [0, 0]], "at least 1.5 each way")],
+    [
+        ([[0, 1], [0, 1], [0, 1]], "with exactly two ranges of positive length"),
+        ([[0, 1], [0, 0.1], [0, 0]], "at least 1.5 each way"),
+    ],
 )
 def test_mistakes_of_tiles(ranges, message):
     with pytest.raises(sixd.ModelError, match=message):

@@ -93,7 +93,10 @@ def test_bases_are_links_that_are_nobodys_child():
     assert (sixd.pose(loaded, q, "b") - sixd.pose(loaded, q, "c"))[2, 3] == pytest.approx(0.3)
     loaded = sixd.load(sdf(model(TWO + link("c") + joint("j") + joint("k", "ball", "c", "b", ""))))
     assert loaded.joint("k").parent_body == "c"  # from there no ball is traversed in reverse
-    with pytest.raises(sixd.LoadError, match=r"joint 'k' \(ball\) in reverse, from child to parent, which this type does not allow. Exchange"):
+    with pytest.raises(
+        sixd.LoadError,
+        match=r"joint 'k' \(ball\) in reverse, from child to parent, which this type does not allow. Exchange",
+    ):
         sixd.load(sdf(model(TWO + link("c") + joint("j", "ball", inside="") + joint("k", "ball", "c", "b", ""))))
 
 
