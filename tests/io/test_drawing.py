@@ -235,7 +235,7 @@ def test_save_and_load_give_the_same_picture(name, show, tmp_path):
 
 
 def test_ramps_without_data(show):
-    """Each joint in turn goes from 0 to 1 and back within a second: t = 0, ½, …, NB."""
+    """Each joint goes from 0 to 1 and back within a second, one after another: t = 0, ½, …, NB."""
     from sixd.spatial_v2.motion import ramps
 
     t, q = ramps(3)

@@ -1,4 +1,4 @@
-"""Equalities and keyframes of MJCF beside MuJoCo itself: residuals, Jacobians, accelerations, named configurations."""
+"""Equalities and keyframes of MJCF compared with MuJoCo itself: residuals, Jacobians, accelerations, named configurations."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""MJCF scenes: bodies begin where the file has them, and one remark says what MuJoCo would do beside."""
+"""MJCF scenes: bodies begin where the file has them, and one remark says what MuJoCo simulates in addition."""
 
 import re
 import warnings
@@ -67,8 +67,8 @@ def test_motions_start_where_the_file_has_the_bodies(capsys, tmp_path, monkeypat
     assert_array_equal(model.initial_configuration(), start)
     assert_array_equal(sixd.simulate(model, None, None, 0.01).q[0], start)
     assert_array_equal(sixd.ensemble(model, None, None, 0.01, count=2).q[:, 0], [start, start])
-    for given, none in zip(sixd.step(model, start, None, 1e-3), sixd.step(model, None, None, 1e-3), strict=True):
-        assert_array_equal(given, none)
+    for explicit, default in zip(sixd.step(model, start, None, 1e-3), sixd.step(model, None, None, 1e-3), strict=True):
+        assert_array_equal(explicit, default)
     assert make_scene(model)["q"] == start.tolist()
     call = caller(capsys, tmp_path, monkeypatch)
     (tmp_path / "scene.xml").write_text(SCENE)
@@ -132,7 +132,7 @@ def test_one_remark_says_what_is_left_out_and_what_adds_it():
 
 QUIET = {
     "an arm": ARM,
-    "an arm beside a floor, with limits": ARM.replace("<body>", '<geom type="plane" size="1 1 1"/><body>'),
+    "an arm on a floor, with limits": ARM.replace("<body>", '<geom type="plane" size="1 1 1"/><body>'),
     "one free body": ARM.replace('<joint axis="0 1 0"/>', "<freejoint/>"),
     "geoms that do not collide": SCENE.replace("<geom", '<geom contype="0" conaffinity="0"').partition("<actuator")[0]
     + "</mujoco>",

@@ -28,7 +28,7 @@ def test_names_of_one_model_have_no_prefix():
 
 
 def test_names_of_several_models_have_the_model_in_front():
-    """In a world, and beside each other in a file, as before SDF 1.8."""
+    """In a world, and several models in one file, as before SDF 1.8."""
     several = model(link("a"), "one") + model(link("a"), "two")
     for text in (sdf(several, "1.7"), sdf(f"<world name='w'>{several}</world>")):
         loaded = sixd.load(text)
@@ -82,7 +82,7 @@ def test_static_models_are_fixed_with_their_joints():
     assert [f.code for f in sixd.check(loaded)] == ["held"]
 
 
-def test_bases_are_links_that_are_nobodys_child():
+def test_bases_are_links_without_a_parent_joint():
     """Whatever their place in the file; a link with two parents is traversed in reverse, with the same coordinate."""
     loaded = sixd.load(sdf(model(TWO + link("c", "2 0 0 0 0 0") + joint("j", "prismatic", "b", "a"))))
     assert loaded.joint("j").parent_body == "b"
@@ -125,7 +125,7 @@ FOUR_BAR = (
 
 
 def test_a_loop_of_links_becomes_a_constraint():
-    """A parallelogram: the coupler only translates, so the crank and the rocker turn alike."""
+    """A parallelogram: the coupler only translates, so the crank and the rocker rotate alike."""
     closing = joint("j4", parent="rocker", child="coupler", inside="<axis><xyz>0 1 0</xyz></axis>", pose="2 0 0 0 0 0")
     loaded = sixd.load(sdf(model(FOUR_BAR + closing)))
     assert loaded.nv == 3
@@ -274,7 +274,7 @@ def test_colours_and_frames_of_shapes():
     assert found.pose[2, 3] == 3
 
 
-def test_meshes_are_beside_the_file(tmp_path):
+def test_meshes_are_next_to_the_file(tmp_path):
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "a.stl").write_text("solid")
     for uri in ("meshes/a.stl", f"model://{tmp_path.name}/meshes/a.stl"):
@@ -298,7 +298,7 @@ def test_broken_shapes_are_left_out_with_a_warning():
 
 
 def test_model_uris(tmp_path, monkeypatch):
-    """A folder's newest file by its model.config; beside the file, in package_dirs, by the environment."""
+    """A folder's newest file by its model.config; next to the file, in package_dirs, by the environment."""
     text = (FOLDER / "include.sdf").read_text().replace("cart/model.sdf", "cart")
     (tmp_path / "world.sdf").write_text(text)
     with pytest.raises(sixd.LoadError, match=r"the included 'model://cart' is not found next to world\.sdf"):

@@ -177,7 +177,7 @@ def test_a_file_that_grows_without_end(kind, tmp_path, monkeypatch):
 
 
 def test_the_working_folder_has_no_part(tmp_path, monkeypatch, capfd):
-    """Modules there are not imported, and what the file prints is not taken for the answer."""
+    """Modules there are not imported, and output of the file is not read as the answer."""
     assert xacrodoc.XacroDoc
     monkeypatch.chdir(tmp_path)
     for name in ("json", "xacro", "signal"):
