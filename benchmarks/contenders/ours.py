@@ -26,7 +26,7 @@ def with_friction(name: str, task: Task, robot: Robot, states: States) -> Conten
     """The public function for the robot with its file's damping and friction; the others leave them out."""
     assert robot.with_friction is not None
     plain = _batched(name, task, robot, robot.with_friction, states, len(states["q"]), np.float64)
-    return Contender(name, plain.statement, plain.names, plain.rows)
+    return Contender(name, plain.statement, plain.names, plain.states)
 
 
 def _batched(
