@@ -135,7 +135,7 @@ def _reason(source: Source, error: str, kinds: list[str], inside: str) -> str:
     text = " ".join(error.split()) or kinds[0]
     missing = _NOT_FOUND.search(text)
     if missing:
-        text = f"the package {missing.group(1)!r} is not found; pass package_dirs=…, the folders that contain the packages"
+        text = f"the package {missing.group(1)!r} is not found; pass package_dirs=…, the folders of the packages"
     elif "RecursionError" in kinds:
         text = "its macros or includes call each other without end"
     text = text.partition(" [Errno")[0]  # the rest repeats it

@@ -1,8 +1,8 @@
 """The names of the MATLAB toolbox spatial_v2, over this library.
 
-The code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are
-dictionaries with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; MATLAB's cells
-are lists. A model may be changed between any two calls; dynamics recognises its values and runs compiled code.
+Code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are dictionaries
+with the original fields; bodies count from 1, and 0 is the base; several outputs are a tuple; MATLAB's cells are lists.
+A model may change between any two calls; dynamics recognises its values and runs compiled code.
 docs/from_spatial_v2.md lists every name with the native function that replaces it.
 """
 
