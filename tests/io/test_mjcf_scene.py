@@ -123,8 +123,8 @@ def test_one_remark_says_what_is_left_out_and_what_adds_it():
     (text,) = remarks(SCENE)
     parts = "collisions (6 geoms; bodies pass through each other), joint limits (2), actuators (2); "
     assert f"the model leaves out what its file has: {parts}" in text
-    call = re.search(r"sixd\.simulate\(.*?controller=law\)", text).group()
-    names = {"sixd": sixd, "model": sixd.load(SCENE), "law": lambda t, q, qd: 0 * qd}
+    call = re.search(r"sixd\.simulate\(.*?controller=controller\)", text).group()
+    names = {"sixd": sixd, "model": sixd.load(SCENE), "controller": lambda t, q, qd: 0 * qd}
     assert eval(call, names).q[-1, 6] > 0.049  # the floor holds the box, half of whose edge is 0.05
     assert sixd.simulate(names["model"], None, None, 1.0).q[-1, 6] < -1
     assert any("leaves out what its file has" in finding.message for finding in sixd.check(names["model"]))
@@ -158,5 +158,5 @@ def test_the_ground_is_the_files_plane():
     named = ARM.replace("<joint", '<joint name="j"')
     fixed = named.replace("</mujoco>", '<actuator><motor joint="j"/></actuator></mujoco>')
     assert remarks(fixed)[0].endswith(
-        "actuators (1); sixd.simulate(model, None, None, 1.0, controller=law) adds the forces law(t, q, qd) at the joints."
+        "actuators (1); sixd.simulate(model, None, None, 1.0, controller=controller) adds the joint forces controller(t, q, qd)."
     )

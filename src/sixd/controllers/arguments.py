@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.controllers.reference import gains_of_joints
@@ -11,10 +9,7 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_array
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
-from sixd.spatial.scalar import Array, maximum, minimum
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, maximum, minimum
 
 
 def read_gain(where: str, name: str, value: ArrayLike, *sizes: int, system: System | None = None) -> Array:

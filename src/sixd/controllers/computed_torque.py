@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, saturated
 from sixd.controllers.reference import Reference
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final

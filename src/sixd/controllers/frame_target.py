@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,7 @@ from sixd.model import validate
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, parts
 from sixd.spatial.rotation import rotation_to_vector, unskew
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 # the rows of a Jacobian that a target of each shape concerns
 ROWS = {(4, 4): PARTS["pose"], (3, 3): PARTS["orientation"], (3,): PARTS["position"]}

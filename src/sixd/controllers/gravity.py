@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_model, read_state, saturated
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final

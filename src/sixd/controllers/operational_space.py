@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, duals, parts
-from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, common_dtype, is_number, is_object
 from sixd.spatial.transform import inverse_transform
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 ArrayOrFunction = Any  # an array, or a function of t
 

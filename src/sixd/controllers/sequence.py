@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars, where
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_object, require_scalars, where
 
 # a sample's time k·Ts, computed as a sum of steps, may be too early by this fraction of Ts
 _EARLY = 1e-6

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from sixd.api.dynamics import gravity_force
 from sixd.api.frames import jacobian, pose
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.frame_target import ROWS, FrameTarget
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final

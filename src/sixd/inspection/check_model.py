@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import ACCEPTED, holonomic_rows, row_scale
@@ -17,10 +15,7 @@ from sixd.model.system import System, require_system
 from sixd.model.validate import inertia_finding, property_findings
 from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import is_object
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import ArrayLike, is_object
 
 
 class Findings(list[Finding]):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,11 +30,8 @@ from sixd.spatial.rotation import (
     rotation_to_rpy,
     rotation_to_vector,
 )
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_pose, transform_from_pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _LEAST = 1e-12  # smaller differences are rounding errors, in any unit
 _UNITS = {"lower": "limits", "upper": "limits", "effort_limit": "limits", "velocity_limit": "limits"}

@@ -11,15 +11,12 @@ Arrays are (…, n): whole batches are converted at once. This module depends on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sixd.spatial.rotation import quaternion_from_rotation, quaternion_multiply, quaternion_to_rotation
-from sixd.spatial.scalar import Array, atan2, cos, sin, sqrt
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, atan2, cos, sin, sqrt
 
 State = Mapping[str, Array]  # "q", and any of "qd", "qdd", "tau"
 

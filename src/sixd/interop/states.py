@@ -16,11 +16,11 @@ from sixd.errors import ModelError
 from sixd.interop.layouts import StateLayout, mujoco_layout, pinocchio_layout
 from sixd.model import Model
 from sixd.runtime import batch
+from sixd.spatial.scalar import ArrayLike
 
 if TYPE_CHECKING:
     import pinocchio
     from mujoco import MjModel
-    from numpy.typing import ArrayLike
 
 _KIND = {"q": "q", "qd": "v", "qdd": "v", "tau": "v"}  # nq or nv entries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from sixd.model import Fixed, Joint, Model, ModelBuilder, Prismatic, Revolute
 from sixd.model.joints.base import finite_parameter
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 from sixd.spatial.transform import compose, placement
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _PARAMETERS = ("alpha", "a", "d", "theta")
 _OPTIONS = ("armature", "damping", "friction", "limits", "effort", "velocity", "stiffness", "rest")  # of add_body

@@ -7,7 +7,7 @@ Every X is the motion coordinate transform from A to B, 6×6 or, planar, 3×3. P
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from sixd.io.spatial_v2.structures import planar_pose
 from sixd.spatial import transform as native
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import skew, unskew
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, exact, is_object, sin
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, atan2, cos, exact, is_object, sin
 
 # all of this arithmetic also accepts SymPy's symbols
 numbers, vector = partial(matlab.numbers, symbols=True), partial(matlab.vector, symbols=True)

@@ -7,18 +7,15 @@ velocity in fixed base coordinates appended. Angles are singular at q5 = ±π/2;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, vector
 from sixd.spatial.rotation import EYE3, rotation_to_euler
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.rotation import rq, rqd, rx, ry, rz
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _NEAR_SINGULAR = 1e-12  # smallest abs(cos q5) for which rates are computed
 

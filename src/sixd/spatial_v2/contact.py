@@ -7,7 +7,7 @@ planar 2×n, its coordinates there. Points are always columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +17,12 @@ from sixd.forces.ground import contact_law, normal_pressure
 from sixd.io.spatial_v2.matlab import columns, count, numbers, single, vector, vectors
 from sixd.io.spatial_v2.structures import body_count, dimension, read
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_transform, transform_point
 from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
 from sixd.spatial_v2.floating import FDfb, floating_model, free_joint_state
 from sixd.spatial_v2.structure import assemble
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq": FDgq, "FDfb": FDfb}
 

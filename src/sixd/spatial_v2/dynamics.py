@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +27,11 @@ from sixd.io.spatial_v2.structures import PLANAR_CODES, PLANE, Parts, joint_code
 from sixd.model.model import Model
 from sixd.model.sparsity import ltdl, solve_l, solve_lt
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector
 from sixd.spatial_v2.structure import Struct
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    ExternalForces = Sequence[ArrayLike | None] | None
+ExternalForces = Sequence[ArrayLike | None] | None
 
 
 def ID(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ExternalForces = None) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from sixd.errors import ModelError
 from sixd.io.spatial_v2.matlab import count, numbers
 from sixd.io.spatial_v2.structures import joint_of_type
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.compiled import mechanism, state_vector
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def ID_derivatives(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import copy
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +23,12 @@ from sixd.io.spatial_v2.structures import Parts, body_count, dimension, entry, p
 from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.spatial.rotation import quaternion_multiply, quaternion_to_rotation
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_transform, plucker, point_velocity
 from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector
-from sixd.spatial_v2.dynamics import require_regular, spatial_forces
+from sixd.spatial_v2.dynamics import ExternalForces, require_regular, spatial_forces
 from sixd.spatial_v2.rotation import rq, stabilised
 from sixd.spatial_v2.structure import Struct, assemble
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from sixd.spatial_v2.dynamics import ExternalForces
 
 _JOINTS = ("Px", "Py", "Pz", "Rx", "Ry", "Rz")
 _EXTRA = len(_JOINTS) - 1  # massless bodies before the floating base
@@ -134,19 +129,19 @@ def _move(
     q: ArrayLike,
     qd: ArrayLike,
     f_ext: ExternalForces,
-    **given: Any,
+    **inputs: Any,
 ) -> Any:
     """Return xdfb, and qdd for a prescribed tau or tau for a prescribed qdd; no force drives the base."""
     mech = floating_model(where, model)
     x, n = state_vector(where, "xfb", xfb, 13), mech.parts.count - 6
-    arrays = {name: state_vector(where, name, value, n) for name, value in {"q": q, "qd": qd, **given}.items()}
+    arrays = {name: state_vector(where, name, value, n) for name, value in {"q": q, "qd": qd, **inputs}.items()}
     forces = spatial_forces(where, mech.parts, f_ext)
     if forces is not None:
         arrays["force"] = forces[_EXTRA:]
     if not x[:4].any():
         rq(x[:4])  # raises
-    rate, rest = mech.run(where, _inverse if "qdd" in given else _forward, x=x, **arrays)
-    prescribed = frozenset(range(2, mech.tree.nb + 1) if "qdd" in given else ())
+    rate, rest = mech.run(where, _inverse if "qdd" in inputs else _forward, x=x, **arrays)
+    prescribed = frozenset(range(2, mech.tree.nb + 1) if "qdd" in inputs else ())
     for accelerations in (rate, rest):
         require_regular(where, mech.tree, prescribed, accelerations, x[:7], arrays["q"])
     return rate, rest

@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.io.spatial_v2.structures import body_count, parents
 from sixd.model.tree import Tree
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import ArrayLike
 
 
 def kappa(lam: ArrayLike | Mapping[str, Any]) -> list[list[int]]:

@@ -7,7 +7,7 @@ groups with their own colours; one list for the base and one per body.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from sixd import zoo
 from sixd.errors import ModelError
 from sixd.io.spatial_v2.matlab import count, scalar
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.algebra import mcI, plnr
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.structure import Struct
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struct:

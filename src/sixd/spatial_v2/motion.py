@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.matlab import count, numbers, scalar, vector
 from sixd.io.spatial_v2.structures import Parts, read_mat
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.structure import Struct, read_model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _PLAYABLE = 2  # version of the files that this function writes and reads
 _ABOUT = ("author", "title", "description")

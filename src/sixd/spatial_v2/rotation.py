@@ -6,17 +6,12 @@ texts call R. Quaternions are (4,), scalar first. Functions with two meanings di
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.io.spatial_v2.matlab import numbers, scalar, vector
 from sixd.spatial import rotation as native
-from sixd.spatial.scalar import Array, Scalar, sqrt
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, sqrt
 
 
 def rx(theta: Scalar) -> Array:

@@ -7,7 +7,6 @@ of its lower triangle only in the columns i, λ(i), λ(λ(i)), …; only the low
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from sixd.errors import ModelError, SingularError
 from sixd.io.spatial_v2.matlab import square, vector
 from sixd.io.spatial_v2.structures import parents
 from sixd.model import sparsity as native
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 
 def expandLambda(lam: ArrayLike, nf: ArrayLike) -> Array:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.model import Model, Shape, Visual
 from sixd.spatial import placement
 from sixd.spatial.rotation import frame_along
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 Color = tuple[float, float, float, float]
 STEEL: Color = (0.42, 0.45, 0.50, 1.0)

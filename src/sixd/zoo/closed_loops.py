@@ -6,7 +6,7 @@ Each is a tree whose loops are closed by constraints; ``sixd.assemble`` finds co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from sixd.constraints import Loop
 from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt
-from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number
 from sixd.zoo.appearance import BLUE, DARK, GOLD, RED, STEEL, Appearance
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 ANDREWS_START = (
     -0.0617138900142764, 0.0, 0.455279819163070, 0.222668390165886, 0.487364979543843, -0.222668390165886,

@@ -33,8 +33,9 @@ def scene_remark(compiled: MjModel, disabled: Callable[..., bool]) -> str | None
     missing = {f"collisions ({geoms} geoms; bodies pass through each other)": geoms}
     missing |= {f"joint limits ({limits})": limits, f"actuators ({actuators})": actuators}
     forces = ", ".join([ground] * bool(ground) + ["sixd.RigidLimits()"] * bool(limits))
-    call = ", ".join([f"forces=[{forces}]"] * bool(forces) + ["controller=law"] * bool(actuators))
-    added = {"the ground plane": ground, "the limits": limits, "the forces law(t, q, qd) at the joints": actuators}
+    call = ", ".join([f"forces=[{forces}]"] * bool(forces) + ["controller=controller"] * bool(actuators))
+    actuation = "the joint forces controller(t, q, qd)"
+    added = {"the ground plane": ground, "the limits": limits, actuation: actuators}
     hint = f"; sixd.simulate(model, None, None, 1.0, {call}) adds {_present(added)}" if call else ""
     return f"the model leaves out what its file has: {_present(missing)}{hint}"
 

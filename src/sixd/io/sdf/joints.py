@@ -46,7 +46,7 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """How a joint moves: ``rotation`` (3, 3) takes the axes of ``joint`` to those of the joint's frame."""
+    """How a joint moves: ``rotation`` (3, 3) maps the axes of ``joint`` to those of the joint's frame."""
 
     joint: Joint
     axes: list[Array]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from sixd.io.spatial_v2.facets import globe, prism, tiling
 from sixd.io.spatial_v2.matlab import is_vector
 from sixd.model.parts import Shape, Visual
 from sixd.spatial.rotation import frame_along
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import make_pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 BASE_COLOR = (0.4, 0.3, 0.2)
 _TILE_COLOR = (0.3, 0.3, 0.3, 1.0)

@@ -6,15 +6,10 @@ of a matrix, as in the original; a single point may be a vector, and the result 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array, Scalar, exact, require_scalars, symbols_in
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, exact, require_scalars, symbols_in
 
 
 def numbers(where: str, name: str, value: object, *, symbols: bool = False) -> Array:
