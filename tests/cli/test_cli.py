@@ -694,8 +694,8 @@ def test_bench(call, monkeypatch):
 def test_a_robot_that_cannot_move(call, tmp_path):
     file = urdf(tmp_path, '<robot name="stone"><link name="a"/></robot>')
     assert call("info", file)[0] == call("check", file)[0] == call("equations", file)[0] == 0
-    for name, what in (("bench", "degrees of freedom"), ("simulate", "freedoms")):
-        assert f"'stone' has no {what}" in fails(call(name, file))
+    for name in ("bench", "simulate"):
+        assert "'stone' has no degrees of freedom" in fails(call(name, file))
 
 
 def test_bench_with_pinocchio(monkeypatch):

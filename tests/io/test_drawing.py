@@ -298,7 +298,7 @@ def test_a_planar_model_with_gravity_is_seen_upright(show):
         ({"body": 3}, "camera.body is 3, expected 0 … 2"),
         ({"zoom": 0}, "camera.zoom is 0.0, expected a positive number"),
         ({"direction": [0, 0, 0]}, "camera.direction is [0.0, 0.0, 0.0], expected a direction"),
-        ({"up": [0, -1, 0.8]}, "camera.up is along camera.direction"),
+        ({"up": [0, -1, 0.8]}, "camera.up is parallel to camera.direction"),
         ({"locus": [1, 2, 3]}, "camera.locus has shape (3,), expected a vector of 2 numbers"),
     ],
 )
@@ -364,5 +364,5 @@ def test_nothing_to_save_before_anything_is_shown(monkeypatch):
     fresh.about = {}
     monkeypatch.setattr(motion, "_shown", fresh)
     for form in (("save", "x.mat"), ("about",)):
-        with pytest.raises(sixd.ModelError, match="there is no motion yet"):
+        with pytest.raises(sixd.ModelError, match="no motion was shown yet"):
             sv.showmotion(*form)
