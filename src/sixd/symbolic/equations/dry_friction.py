@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sixd.model.memo import remember
 from sixd.symbolic.equations.equations import Equations
+
+if TYPE_CHECKING:
+    from sympy import Expr
 
 
 class DryFriction(NamedTuple):
     """The forces F (nv,) in b = F sign(q̇) + …, functions of q; and the coordinates with forces that jump otherwise."""
 
-    coefficients: list[Any]
+    coefficients: list[Expr]
     others: tuple[str, ...]
 
 
@@ -21,7 +24,7 @@ def dry_friction(equations: Equations) -> DryFriction:
     def compute() -> DryFriction:
         import sympy
 
-        coefficients: list[Any] = [sympy.Integer(0)] * equations.nv
+        coefficients: list[Expr] = [sympy.Integer(0)] * equations.nv
         others = []
         if any(equations.lossy):
             for i, (qd, force) in enumerate(zip(equations.qd, equations.b, strict=True)):

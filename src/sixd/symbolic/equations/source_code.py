@@ -12,7 +12,7 @@ from sixd.errors import require_known
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
-# functions that can be written: the field that each returns, and its arguments
+# the functions: the field that each returns, and its arguments
 _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mass_matrix": ("M", ("q",)),
     "coriolis_matrix": ("C", ("q", "qd")),

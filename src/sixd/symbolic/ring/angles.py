@@ -1,7 +1,7 @@
 """Sines and cosines in a ring: every monomial of an angle has a base angle, of which the others are whole multiples.
 
-sin(q/2) beside sin(q) makes q/2 the base angle; elements written in sin(q) and cos(q) before are rewritten when they
-are next used. Multiples and sums of angles are expanded. In a ring of waves the generators of a base angle are not its
+sin(q/2) after sin(q) makes q/2 the base angle; earlier elements in sin(q) and cos(q) are rewritten when they are next
+used. Multiples and sums of angles are expanded. In a ring of waves the generators of a base angle are not its
 cosine and sine but z = exp(i a) and 1/z: cos(45 q/18), of degree 45 in cos(q/18), is two terms in z = exp(i q/18).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
 LARGEST_MULTIPLE = 30  # of a base angle that is expanded: cos(30 q) has 16 terms, and its square fits in 7 bits
-_LARGEST_TAME = 4  # where exponentials are the alternative, since products of long polynomials are slow
+_LARGEST_TAME = 4  # in a tame ring: products of long polynomials are slow, and exponentials are the alternative
 
 
 class UntameAngle(Exception):
@@ -53,7 +53,7 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
         return _multiple_of_wave(ring, base, int(factor / finest))
     apart = key in ring.wide or (not key and ring.inexact)  # numbers among floats are not cut into smaller ones
     if apart or abs(factor / finest) > LARGEST_MULTIPLE or unit / finest > LARGEST_MULTIPLE:
-        own = base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not expanded
+        own = base_angle(ring, (key, abs(factor)), abs(factor))  # next to the others: not expanded
         return _multiple(ring, own, 1 if factor > 0 else -1)
     if base is None:
         base = base_angle(ring, (key, None), finest)

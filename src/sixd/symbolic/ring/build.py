@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
+    from sympy import Basic, Expr
+
     from sixd.symbolic.ring.ring import Ring
 
 Node = tuple[Any, Any, bool]  # sort key, SymPy object, whether SymPy keeps it unchanged in a sum or product
@@ -31,10 +33,10 @@ def build(poly: Poly, *, exact: bool = False) -> Any:
 def builder(ring: Ring, exact: bool = False) -> Builder:
     """The ring's builder of expressions; numbers are rationals or, if floats were converted, floats."""
     exact = exact or not ring.inexact
-    found = ring.objects.get(exact)
-    if found is None:
-        found = ring.objects[exact] = Builder(ring, exact)
-    return found
+    make = ring.objects.get(exact)
+    if make is None:
+        make = ring.objects[exact] = Builder(ring, exact)
+    return make
 
 
 class Builder:
@@ -98,7 +100,7 @@ class Builder:
 
     # objects with their sort keys ---------------------------------------------------------------------
 
-    def sort_key(self, x: Any) -> Any:
+    def sort_key(self, x: Basic) -> Any:
         """A tuple that sorts as ``Basic.compare`` does."""
         name = type(x).__name__
         content = [
@@ -109,7 +111,7 @@ class Builder:
         ]
         return (self._classes.get(name, len(self._classes)), name, len(content), *content)
 
-    def node(self, x: Any, *, plain: bool = True) -> Node:
+    def node(self, x: Expr, *, plain: bool = True) -> Node:
         """An expression with its sort key."""
         return self.sort_key(x), x, plain
 

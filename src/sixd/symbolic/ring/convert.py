@@ -6,6 +6,7 @@ arguments in a normal form.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +15,24 @@ from sixd.symbolic.ring.generators import inverse, square_root
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
+    from sympy import Basic, Expr
+
     from sixd.symbolic.ring.ring import Ring
 
 
-def convert(ring: Ring, expr: Any) -> Poly:
+def convert(ring: Ring, expr: Expr) -> Poly:
     """The element of a SymPy expression."""
     import sympy
 
-    found = ring.memo.get(expr)
-    if found is None:
+    element = ring.memo.get(expr)
+    if element is None:
         if not isinstance(expr, sympy.Expr) or expr.is_commutative is False:
             raise ScalarTypeError(f"convert: got {expr!r}, expected a commutative SymPy expression.")
-        found = _converted(ring, expr)
-        ring.memo[expr] = found
-    return found
+        element = ring.memo[expr] = _converted(ring, expr)
+    return element
 
 
-def _converted(ring: Ring, expr: Any) -> Poly:
+def _converted(ring: Ring, expr: Expr) -> Poly:
     import sympy
 
     if isinstance(expr, sympy.Symbol):
@@ -57,7 +59,7 @@ def _converted(ring: Ring, expr: Any) -> Poly:
     return _opaque(ring, expr)
 
 
-def _balanced(items: list[Poly], operation: Any) -> Poly:
+def _balanced(items: list[Poly], operation: Callable[[Poly, Poly], Poly]) -> Poly:
     """Sum or product in a balanced tree: long sums are not copied term by term."""
     while len(items) > 1:
         pairs = [operation(a, b) for a, b in zip(items[::2], items[1::2], strict=False)]
@@ -65,7 +67,7 @@ def _balanced(items: list[Poly], operation: Any) -> Poly:
     return items[0]
 
 
-def plain_angles(expr: Any) -> Any:
+def plain_angles(expr: Expr) -> Any:
     """tan, cot, sec and csc as fractions of sine and cosine."""
     import sympy
 
@@ -82,7 +84,7 @@ def plain_angles(expr: Any) -> Any:
     return expr
 
 
-def _power(ring: Ring, expr: Any) -> Poly:
+def _power(ring: Ring, expr: Expr) -> Poly:
     """base ** exponent for rational exponents: the whole part, times a root for the remainder."""
     import sympy
 
@@ -109,7 +111,7 @@ def _power(ring: Ring, expr: Any) -> Poly:
     return result * root ** int(left.p)
 
 
-def _opaque(ring: Ring, expr: Any) -> Poly:
+def _opaque(ring: Ring, expr: Expr) -> Poly:
     """A generator for the expression, its arguments in a normal form."""
     import sympy
     from sympy.core.function import AppliedUndef
@@ -120,7 +122,7 @@ def _opaque(ring: Ring, expr: Any) -> Poly:
     return ring.opaque(tidy) if tidy.func == expr.func else convert(ring, tidy)
 
 
-def _normal_argument(ring: Ring, arg: Any) -> Any:
+def _normal_argument(ring: Ring, arg: Basic) -> Any:
     import sympy
 
     if isinstance(arg, sympy.Expr):

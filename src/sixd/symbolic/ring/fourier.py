@@ -31,7 +31,7 @@ class AngleGroup:
         self.series = cache(self._series)
 
     def to_sympy(self, harmonic: Harmonic) -> Any:
-        """The sine or cosine as a SymPy expression; SymPy may turn sin(a - b) into -sin(b - a)."""
+        """The sine or cosine as a SymPy expression; SymPy may change sin(a - b) to -sin(b - a)."""
         import sympy
 
         n, odd = harmonic

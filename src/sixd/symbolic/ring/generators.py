@@ -16,6 +16,8 @@ from sixd.errors import SingularError
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
+    from sympy import Expr
+
     from sixd.symbolic.ring.ring import Ring
 
 _LONGEST_RADICAND = 10**12  # above it, in a ring with floats, a root is a rounded number instead of a surd
@@ -37,7 +39,7 @@ class Generator:
     partner: int = -1
 
 
-def opaque(ring: Ring, expr: Any) -> Poly:
+def opaque(ring: Ring, expr: Expr) -> Poly:
     """A SymPy expression as a generator of its own."""
     if expr not in ring.index:
         i = ring.add(expr, Generator("opaque", expr=expr))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sixd.symbolic.ring.build import Node, builder
 from sixd.symbolic.ring.poly import Poly, Terms
@@ -19,6 +19,9 @@ from sixd.symbolic.writing.factoring import Factoring, primitive
 from sixd.symbolic.writing.forms import Atoms
 from sixd.symbolic.writing.layout import BracketLayout, Product, Sum
 
+if TYPE_CHECKING:
+    from sympy import Expr
+
 # beyond, only the form that is shortest for most long sums is tried: a Panda's C takes 4 s, not 13, and is 0.2 % longer
 _MANY_TERMS = 300
 # textbooks write sin q cos q: in symbols, sines and cosines of 2q must save more than a sixth of the operations
@@ -26,7 +29,7 @@ _MULTIPLES = 1.2
 _FEW_TERMS = 50  # up to this, plain products are always tried; never the shortest for longer sums of the zoo's arms
 
 
-def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = ()) -> Any:
+def readable(poly: Poly, parallel: Sequence[Sequence[Expr]] = ()) -> Any:
     """The SymPy expression of an element in the shortest of a few forms, by ``sympy.count_ops``.
 
     ``parallel`` are groups of coordinates (SymPy symbols) whose axes are parallel, so that their angles may be added.
@@ -38,18 +41,18 @@ def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = ()) -> Any:
     return _writer(poly.ring, parallel).written(poly)
 
 
-def _writer(ring: Ring, parallel: Sequence[Sequence[Any]]) -> Writer:
+def _writer(ring: Ring, parallel: Sequence[Sequence[Expr]]) -> Writer:
     name = ("readable", tuple(map(tuple, parallel)))
-    found = ring.objects.get(name)
-    if found is None or found.atoms.first != len(ring.generators) or found.inexact != ring.inexact:
-        found = ring.objects[name] = Writer(ring, parallel)
-    return found
+    writer = ring.objects.get(name)
+    if writer is None or writer.atoms.first != len(ring.generators) or writer.inexact != ring.inexact:
+        writer = ring.objects[name] = Writer(ring, parallel)
+    return writer
 
 
 class Writer:
     """Writes elements of a ring with its present generators; keeps atoms, their costs and SymPy objects."""
 
-    def __init__(self, ring: Ring, parallel: Sequence[Sequence[Any]]) -> None:
+    def __init__(self, ring: Ring, parallel: Sequence[Sequence[Expr]]) -> None:
         self.ring, self.inexact = ring, ring.inexact
         groups = [[i for q in group if (i := ring.cosine_of(q)) is not None] for group in parallel]
         self.atoms = Atoms(ring, [g for g in groups if len(g) > 1])
