@@ -7,28 +7,25 @@ and ``what``, its argument. Independent of mechanics.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.spatial.scalar import Array, is_sympy
 
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
-    ExprLike: TypeAlias = Expr | float  # also an equation where a value must vanish
-    VectorLike: TypeAlias = Matrix | Array | Sequence[ExprLike]
-    MatrixLike: TypeAlias = Matrix | Array | Sequence[Sequence[ExprLike]]
-    Coordinates: TypeAlias = Matrix | Sequence[Expr]  # symbols or functions of time
+ExprLike: TypeAlias = "Expr | float"  # also an equation where a value must vanish
+VectorLike: TypeAlias = "Matrix | Array | Sequence[ExprLike]"
+MatrixLike: TypeAlias = "Matrix | Array | Sequence[Sequence[ExprLike]]"
+Coordinates: TypeAlias = "Matrix | Sequence[Expr]"  # symbols or functions of time
 
 
 def coordinates(where: str, q: Coordinates, name: str = "q") -> tuple[Expr, ...]:
     """The coordinates as a tuple: SymPy symbols or functions of time, each once."""
-    from sympy import Basic, MatrixBase, Symbol
     from sympy.core.function import AppliedUndef, UndefinedFunction
 
-    if isinstance(q, (str, Mapping)) or (isinstance(q, Basic) and not isinstance(q, MatrixBase)):
+    if isinstance(q, (str, Mapping)) or (isinstance(q, sympy.Basic) and not isinstance(q, sympy.MatrixBase)):
         raise ScalarTypeError(f"{where}: {name} is {q!r}, expected a list of coordinates: [{q}].")
     try:
         entries = tuple(q)
@@ -37,7 +34,7 @@ def coordinates(where: str, q: Coordinates, name: str = "q") -> tuple[Expr, ...]
     for x in entries:
         if isinstance(x, UndefinedFunction):
             raise ScalarTypeError(f"{where}: coordinate {x} is a function, expected one of time: {x}(t).")
-        if not isinstance(x, (Symbol, AppliedUndef)):
+        if not isinstance(x, (sympy.Symbol, AppliedUndef)):
             how = f" Make it by sympy.Symbol({x!r})." if isinstance(x, str) else ""
             raise ScalarTypeError(f"{where}: coordinate {x!r} is a {type(x).__name__}, expected a SymPy symbol.{how}")
     if len(set(entries)) != len(entries):
@@ -51,7 +48,6 @@ def velocities(where: str, q: Sequence[Expr], qd: Coordinates | None, used: Iter
     The velocity of a real coordinate is real, of any sign, unless the expressions ``used`` contain one with the
     coordinate's assumptions.
     """
-    from sympy import Derivative, Symbol
     from sympy.core.function import AppliedUndef
 
     listed = (e for x in used for e in (x if isinstance(x, (list, tuple)) else [x]))
@@ -60,8 +56,8 @@ def velocities(where: str, q: Sequence[Expr], qd: Coordinates | None, used: Iter
     def rate(x: Expr) -> Any:
         if isinstance(x, AppliedUndef):
             return x.diff(x.args[0])
-        same = Symbol(with_dots(x.name), **x.assumptions0)
-        return Symbol(same.name, real=True) if x.is_real and same not in present else same
+        same = sympy.Symbol(with_dots(x.name), **x.assumptions0)
+        return sympy.Symbol(same.name, real=True) if x.is_real and same not in present else same
 
     if qd is None:
         return tuple(map(rate, q))
@@ -70,7 +66,7 @@ def velocities(where: str, q: Sequence[Expr], qd: Coordinates | None, used: Iter
     speeds = tuple(qd)
     if len(speeds) != len(q):
         raise ShapeError(f"{where}: qd has {len(speeds)} entries, expected {len(q)}, one for each coordinate.")
-    own = all(isinstance(x, (Symbol, AppliedUndef, Derivative)) and x not in q for x in speeds)
+    own = all(isinstance(x, (sympy.Symbol, AppliedUndef, sympy.Derivative)) and x not in q for x in speeds)
     if not own or len(set(speeds)) != len(speeds):
         raise ModelError(f"{where}: qd is {list(speeds)}, expected a symbol of its own for each velocity.")
     return speeds
@@ -92,8 +88,6 @@ def with_dots(name: str, dots: str = "d") -> str:
 
 def expression(where: str, what: str, x: object) -> Any:
     """A real SymPy expression from a number, an expression or an equation (left minus right side)."""
-    import sympy
-
     if isinstance(x, (str, bytes, bool, np.bool_, complex, type(None))) or (
         not is_sympy(x) and not np.isscalar(x) and not hasattr(x, "_sympy_")
     ):
@@ -109,8 +103,6 @@ def expression(where: str, what: str, x: object) -> Any:
 
 def vector(where: str, what: str, x: object, sizes: Sequence[int]) -> Any:
     """A column of expressions, its length one of ``sizes``."""
-    import sympy
-
     entries = entries_of(where, what, x)
     if len(entries) not in sizes:
         wanted = " or ".join(map(str, sizes))
@@ -120,8 +112,6 @@ def vector(where: str, what: str, x: object, sizes: Sequence[int]) -> Any:
 
 def entries_of(where: str, what: str, x: object) -> list[Expr]:
     """The entries of a list, an array or a matrix that is a row or a column."""
-    import sympy
-
     if isinstance(x, sympy.MatrixBase) and 1 not in x.shape and 0 not in x.shape:
         raise ShapeError(f"{where}: {what} has shape {x.shape}, expected a vector.")
     if isinstance(x, (str, Mapping)) or not is_listed(x):
@@ -131,8 +121,6 @@ def entries_of(where: str, what: str, x: object) -> list[Expr]:
 
 def matrix(where: str, what: str, x: object, shape: tuple[int | None, int]) -> Any:
     """A matrix of expressions of that shape, None for any number of rows; a flat list becomes one row."""
-    import sympy
-
     if isinstance(x, sympy.MatrixBase):
         rows = [list(x.row(i)) for i in range(x.rows)] if x.rows and x.cols else []
         actual = x.shape
@@ -169,11 +157,9 @@ def require_positions(
     fix: str = "Velocities are computed from positions.",
 ) -> None:
     """Raise ``ModelError`` if an entry contains one of the velocities ``qd``, or a derivative."""
-    from sympy import Derivative
-
     names = {str(x) for x in qd}  # of symbols with other assumptions too
     for e in entries:
         own = {x for x in e.free_symbols if str(x) in names} | {x for x in qd if e.has(x)}
-        rates = sorted(own | e.atoms(Derivative), key=str)
+        rates = sorted(own | e.atoms(sympy.Derivative), key=str)
         if rates:
             raise ModelError(f"{where}: {what} contains the velocity {rates[0]}, expected functions of q alone. {fix}")

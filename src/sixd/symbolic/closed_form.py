@@ -11,19 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sixd.lazy import Expr, Matrix, NDimArray, sympy
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array, Scalar, is_sympy, object_map
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix, NDimArray
-
 
 _LONGEST_CONVERTED = 150  # operations; a rolling wheel's row of 230 takes seconds, of 1000 the whole stack
 
@@ -45,8 +42,6 @@ class ClosedForm:
     parallel: tuple[tuple[Expr, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        import sympy
-
         for name in ("q", "qd", "qdd"):
             symbols = list(getattr(self, name))
             object.__setattr__(self, name, sympy.Matrix(len(symbols), 1, symbols))
@@ -102,8 +97,6 @@ class ClosedForm:
     @cached_property
     def M(self) -> Matrix:
         """Mass matrix (nv, nv)."""
-        import sympy
-
         n = self.nv
         upper = {(i, j): self.shown(self.polys["M"][i, j]) for i in range(n) for j in range(i, n)}
         return sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)])
@@ -111,15 +104,11 @@ class ClosedForm:
     @cached_property
     def Gamma(self) -> NDimArray:
         """Christoffel symbols (nv, nv, nv), a SymPy array: C_ij = Σ_k Γ_ijk q̇_k."""
-        import sympy
-
         return sympy.ImmutableDenseNDimArray([self.shown(x) for x in self.polys["Gamma"].ravel()], (self.nv,) * 3)
 
     @cached_property
     def C(self) -> Matrix:
         """Coriolis matrix (nv, nv) with Ṁ - 2C skew."""
-        import sympy
-
         return sympy.Matrix(self.nv, self.nv, [self.shown(x) for x in self.coriolis.ravel()])
 
     @cached_property
@@ -177,7 +166,6 @@ class ClosedForm:
 
         Long SymPy expressions stay as they are: the ring expands roots and divisions, and they would explode.
         """
-        import sympy
 
         def entry(x: Scalar) -> Expr:
             too_long = is_sympy(x) and sympy.count_ops(x) > _LONGEST_CONVERTED
@@ -187,14 +175,10 @@ class ClosedForm:
         return sympy.Matrix(rows) if rows else sympy.zeros(0, self.nv)
 
     def _column(self, name: str) -> Matrix:
-        import sympy
-
         return sympy.Matrix(self.nv, 1, [self.shown(x) for x in self.polys[name]])
 
     def _velocity_terms(self) -> Matrix:
         """C q̇ (nv,) as a sum over products of velocities."""
-        import sympy
-
         Gamma, qd, n = self.polys["Gamma"], self.qd, self.nv
         rows = []
         for i in range(n):
@@ -205,8 +189,6 @@ class ClosedForm:
 
     def collected(self, poly: Poly) -> Expr:
         """The SymPy expression of an element collected by the velocities and accelerations in it."""
-        import sympy
-
         rates = [(self.ring.convert(x), x) for x in (*self.qdd, *self.qd)]
         field = (1 << self.ring.bits) - 1
         units = [(next(iter(p.terms)), x) for p, x in rates]  # packed monomial of each rate
@@ -225,8 +207,6 @@ class ClosedForm:
 
         With ``halves`` a denominator stands before a bracket, as in ½ (I + m r²) q̇1².
         """
-        import sympy
-
         shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
         for poly, product in pairs:
             if not poly.is_zero:

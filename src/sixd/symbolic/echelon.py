@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.ring.convert import plain_angles
 from sixd.symbolic.ring.normal_form import canonical
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
 
 
 def is_zero(expr: Expr) -> bool:
@@ -24,8 +22,6 @@ def is_zero(expr: Expr) -> bool:
     Exact for rational functions of symbols, sines, cosines and square roots, by the normal form of the numerator.
     Others (logarithms, powers with symbols) are nonzero if they are so at a point; else ``sympy.simplify`` decides.
     """
-    import sympy
-
     above = canonical(_fraction(sympy.sympify(expr))[0])
     if above == 0:
         return True
@@ -36,8 +32,6 @@ def is_zero(expr: Expr) -> bool:
 
 def tidy(expr: Expr) -> Any:
     """An equal expression as one fraction without common factors, or the expression itself if that is shorter."""
-    import sympy
-
     source = sympy.sympify(expr)
     if not source.args:
         return source
@@ -52,8 +46,6 @@ def tidy(expr: Expr) -> Any:
 
 def cleared(vector: Iterable[Expr]) -> list[Expr]:
     """A vector times the common denominator of its entries."""
-    import sympy
-
     entries, below = list(vector), sympy.Integer(1)
     for e in entries:
         below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
@@ -62,15 +54,11 @@ def cleared(vector: Iterable[Expr]) -> list[Expr]:
 
 def _fraction(expr: Expr) -> tuple[Any, Any]:
     """Numerator and denominator, with tan, cot, sec and csc as fractions of sine and cosine."""
-    import sympy
-
     return sympy.fraction(sympy.together(plain_angles(expr)))
 
 
 def _grouped(e: Expr) -> Any:
     """The same fraction, numerator and denominator in their shortest forms."""
-    import sympy
-
     ring = Ring()
     above, below = (readable(ring.convert(x)) for x in sympy.fraction(e))
     return above / below
@@ -78,8 +66,6 @@ def _grouped(e: Expr) -> Any:
 
 def _with_sines(above: Expr, below: Expr) -> Any:
     """The numerator with cos² = 1 - sin² for the sines in the denominator, so that they can cancel."""
-    import sympy
-
     for s in below.atoms(sympy.sin):
         c = sympy.cos(s.args[0])
         if above.has(c):
@@ -89,8 +75,6 @@ def _with_sines(above: Expr, below: Expr) -> Any:
 
 def _is_polynomial(form: Expr) -> bool:
     """Whether a normal form is a polynomial in symbols, sines and cosines: then only 0 vanishes identically."""
-    import sympy
-
     powers = all(p.exp.is_Integer and p.exp > 0 for p in form.atoms(sympy.Pow))
     known = all(isinstance(f, (sympy.sin, sympy.cos)) for f in form.atoms(sympy.Function) if f.args[0].free_symbols)
     return powers and known
@@ -98,8 +82,6 @@ def _is_polynomial(form: Expr) -> bool:
 
 def _is_nonzero_somewhere(form: Expr) -> bool:
     """Whether the value at one of two points is not zero; False if the expression has no values."""
-    import sympy
-
     symbols = sorted(form.free_symbols, key=sympy.default_sort_key)
     for shift in (0, 5):
         # points whose components have no relations: roots of primes, of magnitude about 1
@@ -131,8 +113,6 @@ class Echelon(NamedTuple):
     @property
     def null_space(self) -> Any:
         """N (n, n - r) with rows · N = 0, the identity in the rows of ``others``."""
-        import sympy
-
         N = sympy.zeros(self.rows.cols, len(self.others))
         for k, j in enumerate(self.others):
             N[j, k] = 1
@@ -146,8 +126,6 @@ def echelon(A: Matrix, q: Iterable[Expr] = ()) -> Echelon:
 
     Among equally simple pivots the rightmost is used, in the first row that has it.
     """
-    import sympy
-
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
     left, chosen = list(range(A.rows)), []
@@ -167,7 +145,6 @@ def echelon(A: Matrix, q: Iterable[Expr] = ()) -> Echelon:
 
 def _simplest(rows: list[list[Expr]], left: list[int], coordinates: set[Expr]) -> tuple[int, int] | None:
     """(row, column) of the simplest entry that is not zero."""
-    import sympy
 
     def cost(entry: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
         i, j = entry

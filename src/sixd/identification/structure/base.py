@@ -14,6 +14,7 @@ from sixd.errors import ModelError, ScalarTypeError, require_known
 from sixd.identification.structure.columns import INERTIAL, Columns, Friction, make_columns
 from sixd.identification.structure.exact import Elements, eliminate
 from sixd.identification.structure.observable import Floats, observable
+from sixd.lazy import Expr, sympy
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.runtime.batch import Argument, broadcast
@@ -22,7 +23,6 @@ from sixd.symbolic.equations.snap import snap_model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from sympy import Expr
 
 # of a body, those that are kept first: others are regrouped into earlier parameters and into parents
 _KEPT_FIRST = ("Ixx", "Ixy", "Ixz", "Iyz", "Izz", "hx", "hy", "hz", "Iyy", "m")
@@ -62,8 +62,6 @@ class BaseParameters:
     @cached_property
     def formulas(self) -> tuple[Expr, ...]:
         """Each base parameter as a SymPy expression in the standard parameters."""
-        import sympy
-
         symbols = [sympy.Symbol(name) for name in self.names]
         terms = [[(j, x) for j, x in enumerate(row) if x != 0] for row in self.matrix]
         return tuple(sympy.Add(*(_shown(x) * symbols[j] for j, x in row)) for row in terms)
@@ -210,15 +208,11 @@ def _reduced(rows: Array, order: Sequence[int], scale: Array, tolerance: float) 
 
 def _as_sympy(x: Fraction | Expr) -> Expr:
     """A fraction or an expression as a SymPy expression."""
-    import sympy
-
     return sympy.Rational(x.numerator, x.denominator) if isinstance(x, (int, Fraction)) else x
 
 
 def _shown(x: Scalar) -> Expr:
     """A coefficient as formulas show it: whole numbers, small fractions, decimals, expressions."""
-    import sympy
-
     if is_number(x):
         return sympy.Integer(int(x)) if float(x).is_integer() else sympy.Float(float(x), 8)
     return sympy.Float(float(x), 15) if x.is_Rational and x.q > _LARGEST_DENOMINATOR else x

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from sixd.identification.structure.observable import Arithmetic, JointSample
+from sixd.lazy import Expr, sympy
 from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_array
@@ -22,8 +23,6 @@ from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 
 if TYPE_CHECKING:
-    from sympy import Expr
-
     Coefficient: TypeAlias = int | Fraction | Expr
 
 
@@ -31,8 +30,6 @@ class Elements(Arithmetic):
     """Elements of a ring: joints at symbolic configurations, ranks at generic values of the model's symbols."""
 
     def __init__(self, model: Model) -> None:
-        import sympy
-
         self.ring, self.model = Ring(), model
         self.zero = self.ring.zero
         self._symbols = [sympy.Dummy(f"q{k}") for k in range(model.nq)]
@@ -132,6 +129,4 @@ def _one_field(rows: list[list[Coefficient]]) -> list[list[Coefficient]]:
     """The rows with SymPy's numbers throughout, if any entry is an expression."""
     if all(map(_is_rational, rows)):
         return rows
-    import sympy
-
     return [[sympy.Rational(x) if isinstance(x, (int, Fraction)) else x for x in row] for row in rows]

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
+from sixd.lazy import Expr, sympy
+from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    VectorLike,
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    velocities,
+)
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
 
 
 def solve_for(
@@ -82,8 +87,6 @@ def _members(where: str, q: tuple[Expr, ...], dependent: Coordinates | Expr) -> 
 
 def _nearest(where: str, branches: list[dict[Expr, Expr]], near: Mapping[Expr, Expr] | None) -> dict[Expr, Expr]:
     """The branch whose dependent coordinates are nearest to the point's."""
-    import sympy
-
     listed = "; ".join(str(b) for b in branches[:6]) + ("; …" if len(branches) > 6 else "")
     if near is None:
         raise ModelError(f"{where}: there are {len(branches)} branches: {listed}. Give near={{coordinate: number, …}}.")
@@ -143,8 +146,6 @@ def eliminate(
     >>> eliminate(m * (xd**2 + yd**2) / 2, 0, [x, y], explicit={x: R * sp.cos(a), y: R * sp.sin(a)}, new=[a]).T
     R**2*ad**2*m/2
     """
-    import sympy
-
     where = "eliminate"
     q = coordinates(where, q)
     qd = velocities(where, q, qd, (T,))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.echelon import tidy
-
-if TYPE_CHECKING:
-    from sympy import Expr
 
 _MOST_GENERATORS = 8  # each is eliminated, one after the other
 
@@ -19,8 +17,6 @@ def on_constraints(phi: Sequence[Expr], q: Sequence[Expr]) -> Callable[[Expr], E
 
     φ are polynomials in coordinates, and in sines and cosines of them; others are not used.
     """
-    import sympy
-
     own = [e for e in map(sympy.sympify, phi) if e.is_polynomial(*_generators([e], q))]
     generators = _generators(own, q)
     angles = {x.args[0] for x in generators if x.args}
@@ -46,8 +42,6 @@ def on_constraints(phi: Sequence[Expr], q: Sequence[Expr]) -> Callable[[Expr], E
 
 def _generators(expressions: Sequence[Expr], q: Sequence[Expr]) -> list[Expr]:
     """The coordinates in expressions, and the sines and cosines with coordinates."""
-    import sympy
-
     waves = set().union(*(e.atoms(sympy.sin, sympy.cos) for e in expressions))
     angles = {x.args[0] for x in waves if x.free_symbols & set(q)}
     free = [x for x in q if any(e.subs(dict.fromkeys(waves, 0)).has(x) for e in expressions)]

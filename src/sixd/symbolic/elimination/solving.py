@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.ring.normal_form import canonical
 
 if TYPE_CHECKING:
-    from sympy import Expr
-
     Branch: TypeAlias = dict[Expr, Expr]
 
 _MOST_BRANCHES = 16  # two for each of four circles; users cannot choose among more
@@ -68,8 +67,6 @@ def _branches(where: str, equations: list[Expr], q: Sequence[Expr], candidates: 
 
 def _linear(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> SolvedStep:
     """The coordinate with the simplest coefficient among those in which an equation is linear."""
-    import sympy
-
     best: tuple[Any, SolvedStep] | None = None
     for k, e in enumerate(equations):
         for j, x in enumerate(candidates):
@@ -96,8 +93,6 @@ def _single(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) ->
 
 def _together(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> SolvedStep:
     """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
-    import sympy
-
     if len(equations) == 1:
         return SolvedStep()
     waves = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
@@ -117,8 +112,6 @@ def _together(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) 
 
 def _roots(e: Expr, x: Expr) -> Iterator[Expr]:
     """Solutions of e = 0 for x: for a cos x + b sin x + c by arcs, else by SymPy."""
-    import sympy
-
     form = _cosine_form(e, x)
     if form is None:
         try:
@@ -141,8 +134,6 @@ def _roots(e: Expr, x: Expr) -> Iterator[Expr]:
 
 def _cosine_form(e: Expr, x: Expr) -> tuple[Any, Any, Any] | None:
     """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if e has another form."""
-    import sympy
-
     c, s = sympy.Dummy("c"), sympy.Dummy("s")
     above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles expanded, no sin²
     flat = sympy.expand(above.xreplace({sympy.cos(x): c, sympy.sin(x): s}))
@@ -159,8 +150,6 @@ def _is_plain(e: Expr, x: Expr) -> bool:
 
     On other equations SymPy searches for half a minute before it fails.
     """
-    import sympy
-
     above = sympy.fraction(sympy.together(e))[0]
     try:
         ways = {g for g in sympy.Poly(above).gens if g.has(x)}
@@ -171,16 +160,12 @@ def _is_plain(e: Expr, x: Expr) -> bool:
 
 def _plain_roots(value: Expr) -> Any:
     """Radicands multiplied out: √(R² - x²), not √((R - x)(R + x))."""
-    import sympy
-
     half = sympy.Rational(1, 2)
     return value.replace(lambda e: e.is_Pow and e.exp == half, lambda e: sympy.sqrt(sympy.expand(e.base)))
 
 
 def _has_branches(e: Expr) -> bool:
     """Whether it contains roots or arcs, which the normal form of polynomials does not simplify."""
-    import sympy
-
     arcs = e.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan)
     return arcs or any(not p.exp.is_Integer for p in e.atoms(sympy.Pow))
 
@@ -196,8 +181,6 @@ def _vanishes(e: Expr) -> bool:
 
 
 def _is_infinite(e: Expr) -> bool:
-    import sympy
-
     return bool(e.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo))
 
 
@@ -212,7 +195,6 @@ def _vanishes_at_points(value: Expr) -> bool:
     Rounding in 40 digits stays below 1e-25; floats in the expression are good to 1e-15 and leave less than 1e-10.
     """
     import mpmath
-    import sympy
 
     def angle(y: complex, x: complex) -> Any:  # atan2, of complex numbers too
         return -1j * mpmath.log((x + 1j * y) / mpmath.sqrt(x * x + y * y))

@@ -11,7 +11,9 @@ import numpy as np
 from sixd.algorithms.constrained import dynamics
 from sixd.algorithms.constrained.rows import is_timed
 from sixd.errors import ModelError, ShapeError
+from sixd.lazy import Expr, Symbol, sympy
 from sixd.model.constraint import Constraint
+from sixd.symbolic.arguments import Coordinates, VectorLike
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.elimination.eliminate import eliminate
 from sixd.symbolic.elimination.remainders import on_constraints
@@ -23,9 +25,6 @@ from sixd.symbolic.writing.latex_lines import aligned_latex
 from sixd.symbolic.writing.unicode_text import aligned, text
 
 if TYPE_CHECKING:
-    from sympy import Expr, Symbol
-
-    from sixd.symbolic.arguments import Coordinates, VectorLike
     from sixd.symbolic.equations.equations import Equations
 
 
@@ -113,8 +112,6 @@ _LONG = 300  # operations; factoring longer fractions takes minutes
 
 def constrained(system: Equations, tau: VectorLike | None) -> Constrained:
     """See ``Equations.constrained``."""
-    import sympy
-
     q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, _forces(system, tau, "constrained")))
     solution = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
     written = _written(system)
@@ -123,8 +120,6 @@ def constrained(system: Equations, tau: VectorLike | None) -> Constrained:
 
 def _forces(system: Equations, tau: VectorLike | None, where: str) -> list[Expr]:
     """The generalised forces, by default u1, u2, …"""
-    import sympy
-
     if tau is None:
         return [sympy.Symbol(f"u{k + 1}") for k in range(system.nv)]
     forces = [sympy.sympify(x) for x in tau]
@@ -135,8 +130,6 @@ def _forces(system: Equations, tau: VectorLike | None, where: str) -> list[Expr]
 
 def rate_of_rows(system: Equations) -> Any:
     """See ``Equations.A_rate``."""
-    import sympy
-
     if system.nq != system.nv:
         raise ModelError(
             f"A_rate: {system.name!r} has quaternions among its coordinates, expected as many coordinates as "
@@ -151,8 +144,6 @@ def rate_of_rows(system: Equations) -> Any:
 
 def constrained_equations(system: Equations, tau: VectorLike | None) -> ConstrainedEquations:
     """See ``Equations.constrained_equations``."""
-    import sympy
-
     if not system.constraints:
         raise ModelError(
             f"constrained_equations: {system.name!r} has no constraints, expected at least one. Its equations are "
@@ -181,8 +172,6 @@ def constrained_equations(system: Equations, tau: VectorLike | None) -> Constrai
 
 def _target_rates(system: Equations, constraint: Constraint, time: Symbol) -> list[Expr]:
     """ċ of the rows of one constraint."""
-    import sympy
-
     count = len(constraint.jacobian(system, np.array(list(system.q), dtype=object)))
     target = constraint.target(time)
     return [sympy.Integer(0)] * count if target is None else [sympy.sympify(x).diff(time) for x in target]
@@ -190,8 +179,6 @@ def _target_rates(system: Equations, constraint: Constraint, time: Symbol) -> li
 
 def projections(system: Equations) -> Projections:
     """See ``Equations.projections``."""
-    import sympy
-
     n = system.nv
     projection, written = dynamics.projections(system, np.array(list(system.q), dtype=object))[0], _written(system)
     P = sympy.Matrix(n, n, [written(e) for e in projection.ravel()])
@@ -237,6 +224,4 @@ def _written(system: Equations) -> Callable[[Expr], Expr]:
 
 def _tidy_if_short(e: Expr, write: Callable[[Expr], Expr] = tidy) -> Any:
     """A short expression simplified, a long one unchanged."""
-    import sympy
-
     return write(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)

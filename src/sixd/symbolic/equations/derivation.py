@@ -11,14 +11,13 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.equations import printing
 from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
 from sixd.symbolic.writing.unicode_text import aligned, text
 
 if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
     from sixd.symbolic.equations.equations import Equations
     from sixd.symbolic.ring.poly import Poly
 
@@ -110,8 +109,6 @@ class Derivation:
         self, letters: dict[Expr, str], written: Callable[[Expr], str], curly: str, rate: str
     ) -> list[tuple[str, list[tuple[str, Any]]]]:
         """Headings, and below them left sides in these letters with their expressions."""
-        import sympy
-
         tex = curly != "∂"
 
         def partial(x: Expr) -> str:
@@ -153,8 +150,6 @@ def _matrix_lines(name: str, value: Matrix, written: Callable[[Expr], str]) -> l
 
 def derivation(system: Equations) -> Derivation:
     """See ``Equations.derivation``."""
-    import sympy
-
     if system.nq != system.nv:
         raise ModelError(
             f"derivation: {system.name!r} has quaternions among its coordinates, whose rates are not its velocities, "

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from sixd.lazy import Expr, sympy
 from sixd.model.memo import remember
 from sixd.symbolic.equations.equations import Equations
-
-if TYPE_CHECKING:
-    from sympy import Expr
 
 
 class DryFriction(NamedTuple):
@@ -22,8 +20,6 @@ def dry_friction(equations: Equations) -> DryFriction:
     """Return the dry friction of a system; computed once."""
 
     def compute() -> DryFriction:
-        import sympy
-
         coefficients: list[Expr] = [sympy.Integer(0)] * equations.nv
         others = []
         if any(equations.lossy):

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from sixd.algorithms.kinematics import body_poses, pose
 from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.model.constraint import Constraint
 from sixd.model.joints import replace_parameters
 from sixd.model.numbers import substitutions
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, Scalar, is_sympy
+from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
 from sixd.symbolic.equations.derivation import Derivation, derivation
@@ -35,11 +37,6 @@ from sixd.symbolic.equations.input_range import InputRange, input_range
 from sixd.symbolic.equations.ring_model import energy_of_bodies, model_constraints, ring_system
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
-    from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
 
 
 class Equations(System):
@@ -68,8 +65,6 @@ class Equations(System):
         snapped: tuple[Moved, ...] = (),
         drawn: tuple[DrawnBody, ...] = (),
     ) -> None:
-        import sympy
-
         self.name, self.form = name, form
         self.ring, self.polys, self.parallel = form.ring, form.polys, form.parallel
         self.q, self.qd, self.qdd = form.q, form.qd, form.qdd
@@ -92,11 +87,7 @@ class Equations(System):
     tau = property(attrgetter("form.tau"), doc="M q̈ + h (nv,): the generalised forces that produce the motion.")
     T = property(attrgetter("form.T"), doc="Kinetic energy.")
     V = property(attrgetter("form.V"), doc="Potential energy.")
-
-    @property
-    def L(self) -> Any:
-        """Lagrangian T - V."""
-        return self.T - self.V
+    L = property(lambda self: self.T - self.V, doc="Lagrangian T - V.")
 
     @cached_property
     def A(self) -> Any:
@@ -138,9 +129,7 @@ class Equations(System):
 
     def _frame_matrix(self, name: str, algorithm: Callable[..., Any], **options: str) -> Any:
         if self.model is None:
-            raise ModelError(
-                f"{name}: {self.name!r} is given by energies, without frames, expected a model's equations."
-            )
+            raise ModelError(f"{name}: {self.name!r} is given by energies and has no frames, expected a model's.")
         system = ring_system(self.model, self.ring)
         return self.form.shown_rows([system.apply(name, algorithm, self.form.ring_q, **options)])
 

@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr
+from sixd.symbolic.arguments import ExprLike, MatrixLike, VectorLike
 from sixd.symbolic.equations.equations import Equations
 from sixd.symbolic.lagrange.euler_lagrange import euler_lagrange
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import ExprLike, MatrixLike, VectorLike
 
 
 def lagrange(

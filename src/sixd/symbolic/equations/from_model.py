@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from sixd.algorithms.rnea import gravity_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.functions import READABLE
 from sixd.errors import CompileWarning, ModelError, ScalarTypeError, ShapeError
+from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Explicit
 from sixd.model.joints import Prismatic, Revolute
 from sixd.model.model import Model, require_model
 from sixd.model.system import System
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, is_number, is_sympy, is_zero, object_map
-from sixd.symbolic.arguments import coordinates, velocities, with_dots
+from sixd.symbolic.arguments import Coordinates, coordinates, velocities, with_dots
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations.equations import Equations
 from sixd.symbolic.equations.ring_model import model_constraints, ring_coordinates, ring_force, ring_system
@@ -34,11 +35,6 @@ from sixd.symbolic.equations.snap import snap_model
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import Coordinates
 
 
 def equations(model: Model | Reduced, *, q: Coordinates | None = None, snap: float = 1e-9) -> Equations:
@@ -193,8 +189,6 @@ def _parallel(a: Array, b: Array) -> bool:
 
 def _symbols(model: System) -> tuple[list[Expr], list[Expr], list[Expr]]:
     """q1 …, qd1 …, qdd1 …; q_1 … if the model has parameters of these names."""
-    import sympy
-
     used = {str(s) for s in model.symbols}
     letter = "q"
     while any(f"{letter}{d}{k + 1}" in used for k in range(model.nq) for d in ("", "d", "dd")):
@@ -206,8 +200,6 @@ def _symbols(model: System) -> tuple[list[Expr], list[Expr], list[Expr]]:
 
 def _named(model: System, q: Coordinates) -> tuple[list[Expr], list[Expr], list[Expr]]:
     """The user's coordinates, and velocities and accelerations named after them; ball joints have the default names."""
-    import sympy
-
     positions, used = coordinates("equations", q), {str(s) for s in model.symbols}
     if len(positions) != model.nq:
         names = ", ".join(model.joint_names)

@@ -6,10 +6,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sixd.errors import ModelError, ShapeError
-from sixd.symbolic.arguments import entries_of, expression, is_listed
+from sixd.lazy import sympy
+from sixd.symbolic.arguments import ExprLike, VectorLike, entries_of, expression, is_listed
 
 if TYPE_CHECKING:
-    from sixd.symbolic.arguments import ExprLike, VectorLike
     from sixd.symbolic.equations.equations import Equations
 
 _MOST_INPUTS = 10  # 2¹⁰ corners
@@ -29,8 +29,6 @@ class InputRange(NamedTuple):
 
 def input_range(system: Equations, lower: VectorLike | ExprLike, upper: VectorLike | ExprLike) -> InputRange:
     """See ``Equations.input_range``."""
-    import sympy
-
     T = system.input_matrix
     m = T.cols
     if m > _MOST_INPUTS:
@@ -46,8 +44,6 @@ def input_range(system: Equations, lower: VectorLike | ExprLike, upper: VectorLi
 
 
 def _limits(name: str, x: VectorLike | ExprLike, m: int) -> Any:
-    import sympy
-
     limits = entries_of("input_range", name, x) if is_listed(x) else [x] * m
     if len(limits) != m:
         raise ShapeError(f"input_range: {name} has {len(limits)} entries, expected {m}, one for each input.")

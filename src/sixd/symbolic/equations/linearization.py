@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError
+from sixd.lazy import Expr, Matrix, Symbol, sympy
 from sixd.spatial.scalar import is_sympy
+from sixd.symbolic.arguments import ExprLike, VectorLike
 from sixd.symbolic.ring.derivative import real_derivative
 
 if TYPE_CHECKING:
-    from sympy import Expr, Matrix, Symbol
-
-    from sixd.symbolic.arguments import ExprLike, VectorLike
     from sixd.symbolic.equations.equations import Equations
 
 
@@ -26,8 +25,6 @@ class Linear(NamedTuple):
 
 def linearize(system: Equations, q: VectorLike, qd: VectorLike | None, f: VectorLike | ExprLike | None) -> Linear:
     """See ``Equations.linearize``."""
-    import sympy
-
     n, m = system.nv, system.input_matrix.shape[1]
     if system.nq != n:
         raise ModelError(f"linearize: {system.name!r} has quaternions, expected coordinates with q̇ = qd.")
@@ -73,8 +70,6 @@ def _derivatives(matrix: Matrix, symbol: Symbol) -> Any:
 
 def _entries(name: str, values: Any, n: int) -> list[Expr]:
     """The n values of an argument as finite SymPy expressions, zero if it is None."""
-    import sympy
-
     if values is None:
         return [sympy.Integer(0)] * n
     listed = list(values) if np.ndim(values) or is_sympy(values) else [values]

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sixd.errors import require_known
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text
 
 if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
     from sixd.model.model import Model
     from sixd.symbolic.equations.equations import Equations
 
@@ -82,8 +81,6 @@ def motion_form(system: Equations) -> str:
 
 def has_inputs(system: Equations) -> bool:
     """Whether the inputs are other than the generalised forces themselves."""
-    import sympy
-
     return bool(system.input_matrix != sympy.eye(system.nv))
 
 
@@ -174,8 +171,6 @@ def _sides(system: Equations, fields: tuple[str, ...], short: bool, digits: int 
 
 def symbol_letters(system: Equations) -> dict[Expr, str]:
     """LaTeX of the coordinates and rates; rates get dots, unless the user named the velocity."""
-    import sympy
-
     letters = {x: sympy.latex(x) for x in system.q}
     for v, a, (base, dots) in zip(system.qd, system.qdd, _velocity_names(system), strict=True):
         letter, line, index = sympy.latex(sympy.Symbol(base)).partition("_")

@@ -10,6 +10,7 @@ from typing import Any
 from sixd.algorithms.momentum import energy
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
+from sixd.lazy import sympy
 from sixd.model.constraint import Constraint
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
@@ -42,8 +43,6 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
 
 def ring_force(ring: Ring, x: Scalar) -> Poly:
     """A force or an energy of springs in the ring; springs of orientations have roots, and stay opaque."""
-    import sympy
-
     rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
     return ring.opaque(x) if rooted else ring.convert(x)
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    MatrixLike,
+    VectorLike,
     coordinates,
     entries_of,
     expression,
@@ -22,11 +27,6 @@ from sixd.symbolic.arguments import (
 )
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
-    from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,6 @@ def is_holonomic(
     >>> edge.holonomic, edge.degree
     (False, 3)
     """
-    import sympy
-
     where = "is_holonomic"
     positions = coordinates(where, q)
     A = _matrix_of(where, A, positions, qd)
@@ -115,8 +113,6 @@ def is_holonomic(
 
 def _matrix_of(where: str, A: MatrixLike | VectorLike | ExprLike, q: tuple[Expr, ...], qd: Coordinates | None) -> Any:
     """A (k, n): the argument, or the coefficients of expressions in velocities."""
-    import sympy
-
     if qd is None:
         A = matrix(where, "A", A, (None, len(q)))
         fix = "Give qd= for constraints written in velocities."
@@ -147,8 +143,6 @@ def _closure(reduced: Echelon, q: Sequence[Expr]) -> tuple[tuple[int, ...], Any]
     The fields X_f = ∂_f - Σ_i B_if ∂_p(i) of the null space commute except in their pivot components, so that a bracket
     is determined by its r pivot components, a column of W (r, m).
     """
-    import sympy
-
     N, r = reduced.null_space, len(reduced.pivots)
     fields = [list(N.col(j)) for j in range(N.cols)]
     pivots = reduced.pivots
@@ -207,8 +201,6 @@ def _assigned(A: Matrix, reduced: Echelon, beyond: Matrix, rows: tuple[bool, ...
 
 def _have_full_rank(A: Matrix, sources: Sequence[int], chosen: Sequence[Expr], q: Sequence[Expr]) -> bool:
     """Whether the rows ``sources`` of A are independent after dφ replaced those with a chosen φ."""
-    import sympy
-
     rows = [A.row(k) if chosen[k] is None else sympy.Matrix([chosen[k]]).jacobian(q) for k in sources]
     return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import SixdError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 from sixd.symbolic.ring.ring import Ring
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
 
 _MOST_TERMS = 150  # of a trial polynomial: its equations take about a second
 
@@ -58,15 +56,12 @@ def integrals_of(reduced: Echelon, q: Sequence[Expr], known: Sequence[Expr] = ()
 
 def _is_independent(phi: Expr, others: Sequence[Expr], q: Sequence[Expr]) -> bool:
     """Whether the gradient of φ is independent of the gradients of the others, at generic points."""
-    import sympy
-
     gradients = sympy.Matrix(len(others) + 1, len(q), [f.diff(x) for f in (*others, phi) for x in q])
     return len(echelon(gradients, q).pivots) > len(others)
 
 
 def _polynomials(N: Matrix, q: Sequence[Expr]) -> Iterator[Expr]:
     """Polynomials of degree two in the coordinates and their sines and cosines that are constant along N."""
-    import sympy
     from sympy.polys.matrices import DomainMatrix
 
     ring = Ring()
@@ -95,16 +90,12 @@ def _polynomials(N: Matrix, q: Sequence[Expr]) -> Iterator[Expr]:
 
 def _angles(expressions: Sequence[Expr], q: Sequence[Expr]) -> list[Expr]:
     """Sines and cosines of coordinates in the expressions."""
-    import sympy
-
     waves = {f for e in expressions for f in e.atoms(sympy.sin, sympy.cos) if f.free_symbols & set(q)}
     return sorted(waves, key=sympy.default_sort_key)
 
 
 def _coefficients(form: Expr, letters: Sequence[Expr]) -> dict[tuple[int, ...], Any] | None:
     """Coefficients of a polynomial in the letters, by exponents; None if the form is not a polynomial."""
-    import sympy
-
     if form == 0:
         return {}
     try:
@@ -116,8 +107,6 @@ def _coefficients(form: Expr, letters: Sequence[Expr]) -> dict[tuple[int, ...], 
 
 def _on_level_sets(rows: list[list[Expr]], q: Sequence[Expr], integrals: Sequence[Expr]) -> Iterator[Expr]:
     """Integrals of the forms on the level sets of ``integrals``, where some coordinates are functions of the others."""
-    import sympy
-
     levels = [sympy.Dummy(f"c{k}", positive=True) for k in range(len(integrals))]
     equations = [f - c for f, c in zip(integrals, levels, strict=True)]
     try:
@@ -144,8 +133,6 @@ def _on_level_sets(rows: list[list[Expr]], q: Sequence[Expr], integrals: Sequenc
 
 def integral_of_form(form: Sequence[Expr], q: Sequence[Expr]) -> Any:
     """φ with dφ = μ Σ form_i dq_i for some factor μ(q); None if the methods do not yield one."""
-    import sympy
-
     # with all symbols real and positive the antiderivatives have no case distinctions
     symbols = sorted(set(q).union(*(e.free_symbols for e in form)), key=sympy.default_sort_key)
     stand_in = {s: sympy.Dummy(s.name, positive=True) for s in symbols}
@@ -165,8 +152,6 @@ def _is_closed(a: Sequence[Expr], x: Sequence[Expr]) -> bool:
 
 def _potential(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
     """φ with dφ = a, coordinate by coordinate; None if SymPy has no antiderivative."""
-    import sympy
-
     phi = sympy.Integer(0)
     for e, s in zip(a, x, strict=True):
         rest = tidy(e - phi.diff(s))
@@ -182,15 +167,11 @@ def _potential(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
 
 def _antiderivative(f: Expr, s: Expr) -> Any:
     """∫ f ds, unevaluated if SymPy fails; without the two of its methods that search for long."""
-    import sympy
-
     return sympy.integrate(f, s, heurisch=False, meijerg=False)
 
 
 def _factors(a: Sequence[Expr], x: Sequence[Expr]) -> Iterator[Expr]:
     """Integrating factors to try: 1, functions of one coordinate, a product of powers."""
-    import sympy
-
     yield sympy.Integer(1)
     yield from (f for j in range(len(x)) if (f := _factor_of_one(a, x, j)) is not None)
     product = _factor_product(a, x)
@@ -200,8 +181,6 @@ def _factors(a: Sequence[Expr], x: Sequence[Expr]) -> Iterator[Expr]:
 
 def _factor_of_one(a: Sequence[Expr], x: Sequence[Expr], j: int) -> Any:
     """μ(x_j) with d(μ a) = 0: g = μ'/μ must solve g a_b = ∂_b a_j - ∂_j a_b for every b; None if no g does."""
-    import sympy
-
     g = None
     for b in range(len(x)):
         gap = a[j].diff(x[b]) - a[b].diff(x[j])
@@ -224,7 +203,6 @@ def _factor_product(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
 
     d(μ a) = 0 is linear in the exponents: floats at a few points determine them, and the caller proves the result.
     """
-    import sympy
     from sympy.core.function import AppliedUndef
 
     bases = set(x)
@@ -254,8 +232,6 @@ def _factor_product(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
 
 def _presentable(phi: Expr, x: Sequence[Expr]) -> Any:
     """The same level sets in a simpler form: no constants or constant factors, products instead of logarithms."""
-    import sympy
-
     phi = sympy.expand_log(sympy.expand(phi)).as_independent(*x, as_Add=True)[1]
     terms = sympy.Add.make_args(sympy.factor_terms(phi).as_independent(*x, as_Add=False)[1].expand())
     parts = [t.as_coeff_Mul() for t in terms]

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, require_known
+from sixd.lazy import Expr, sympy
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import is_sympy
 from sixd.symbolic.arguments import expression, require_positions, vector
 from sixd.symbolic.lagrange.energies import rotation_of
-
-if TYPE_CHECKING:
-    from sympy import Expr
 
 _KEYS = ("position", "angle", "rotation", "euler", "shapes")
 
@@ -55,8 +53,6 @@ def read_bodies(bodies: object, qd: Sequence[Expr], rename: Mapping[Expr, Expr])
 
 
 def _read(name: str, body: object, qd: Sequence[Expr], rename: Mapping[Expr, Expr]) -> DrawnBody:
-    import sympy
-
     where = f"lagrange: body {name!r}"
     if not isinstance(body, Mapping) or "position" not in body:
         raise ScalarTypeError(f"{where} is {body!r}, expected a dictionary with a 'position', and others of {_KEYS}.")
@@ -76,8 +72,6 @@ def _read(name: str, body: object, qd: Sequence[Expr], rename: Mapping[Expr, Exp
 
 def _upright(where: str, body: Mapping[str, Any]) -> Any:
     """Axes of a planar body in the world: its x and y are the world's x and z, so that it stands upright."""
-    import sympy
-
     if body.get("rotation") is not None or body.get("euler") is not None:
         raise ModelError(f"{where}: position has 2 components, expected 3 with a rotation. Give an angle in the plane.")
     angle = expression(where, "angle", body.get("angle", 0))

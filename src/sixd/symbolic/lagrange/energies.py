@@ -6,13 +6,18 @@ Positions and rotations are SymPy functions of q; velocities follow by exact dif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.spatial.rotation import rotation_from_euler
 from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    MatrixLike,
+    VectorLike,
     coordinates,
     entries_of,
     expression,
@@ -25,11 +30,6 @@ from sixd.symbolic.arguments import (
 )
 from sixd.symbolic.echelon import is_zero
 from sixd.symbolic.ring.normal_form import canonical
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
-
-    from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 
 
 def body_energy(
@@ -106,16 +106,12 @@ def rate(x: Matrix, q: Sequence[Expr], qd: Sequence[Expr]) -> Any:
 
 
 def _angular_velocity(R: Matrix, q: Sequence[Expr], qd: Sequence[Expr], frame: str) -> Any:
-    import sympy
-
     S = R.T * rate(R, q, qd) if frame == "body" else rate(R, q, qd) * R.T
     return sympy.Matrix([canonical(e) for e in (S[2, 1], S[0, 2], S[1, 0])])
 
 
 def _checked_rotation(where: str, R: MatrixLike, qd: Sequence[Expr]) -> Any:
     """R (3, 3), checked to be a rotation: orthogonal, with determinant 1."""
-    import sympy
-
     R = matrix(where, "rotation", R, (3, 3))
     require_positions(where, "rotation", R, qd)
     gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
@@ -130,8 +126,6 @@ def _checked_rotation(where: str, R: MatrixLike, qd: Sequence[Expr]) -> Any:
 
 def _is_small(e: Expr) -> bool:
     """Whether an expression is zero within rounding at one point."""
-    import sympy
-
     point = {s: sympy.Float(0.3 + 0.1 * k) for k, s in enumerate(sorted(e.free_symbols, key=str))}
     value = e.xreplace(point).evalf()
     return bool(value.is_number and abs(value) < 1e-9)  # rotations written by hand have nine digits or more
@@ -147,8 +141,6 @@ def _planar(
     qd: Sequence[Expr],
 ) -> Any:
     """½ I ω² of a body in the plane."""
-    import sympy
-
     if rotation is not None or euler is not None:
         raise ModelError(f"{where}: position has 2 components, expected 3 with a rotation. Give angle= in the plane.")
     if is_listed(inertia):
@@ -184,8 +176,6 @@ def rotation_of(
     where: str, rotation: MatrixLike | None, euler: tuple[str, VectorLike] | None, qd: Sequence[Expr]
 ) -> Any:
     """R_WB (3, 3) from a matrix or Euler angles, checked; the identity if both are None."""
-    import sympy
-
     if rotation is not None and euler is not None:
         raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
     if euler is not None:
@@ -194,8 +184,6 @@ def rotation_of(
 
 
 def _from_euler(where: str, euler: tuple[str, VectorLike], qd: Sequence[Expr]) -> Any:
-    import sympy
-
     if not isinstance(euler, (tuple, list)) or len(euler) != 2 or not isinstance(euler[0], str):
         raise ScalarTypeError(f"{where}: euler is {euler!r}, expected a sequence and its angles: ('ZXZ', (a, b, c)).")
     angles = vector(where, "the angles of euler", euler[1], (3,))
@@ -205,8 +193,6 @@ def _from_euler(where: str, euler: tuple[str, VectorLike], qd: Sequence[Expr]) -
 
 
 def _inertia_matrix(where: str, inertia: ExprLike | VectorLike | MatrixLike) -> Any:
-    import sympy
-
     if not is_listed(inertia):
         if expression(where, "inertia", inertia) == 0:
             return sympy.zeros(3, 3)
@@ -226,8 +212,6 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
 
 def _require_no_time(where: str, p: Matrix, q: Sequence[Expr]) -> None:
     """Raise if a position depends on time explicitly: that part of its velocity would be lost."""
-    import sympy
-
     if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
         raise ModelError(
             f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected the "

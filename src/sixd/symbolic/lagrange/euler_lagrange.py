@@ -9,14 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError, require_known
+from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    MatrixLike,
+    VectorLike,
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    time_in,
+    velocities,
+    with_dots,
+)
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -24,11 +37,6 @@ from sixd.symbolic.lagrange.relations import make_relation, symbols_of
 from sixd.symbolic.ring.derivative import as_real
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 
 
 class EulerLagrange(NamedTuple):
@@ -100,8 +108,6 @@ def _coordinates(
     q: Coordinates, qd: Coordinates | None, used: Sequence[Expr]
 ) -> tuple[tuple[list[Expr], list[Expr], list[Expr]], dict[Expr, Expr]]:
     """Symbols of q, qd, qdd, and the symbols that replace functions of time and their derivatives."""
-    import sympy
-
     positions = coordinates("lagrange", q)
     rename: dict[Expr, Expr] = {}
     names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in positions]
@@ -114,8 +120,6 @@ def _coordinates(
 
 
 def _expression(what: str, x: object, rename: dict[Expr, Expr]) -> Any:
-    import sympy
-
     x = x[0, 0] if isinstance(x, sympy.MatrixBase) and x.shape == (1, 1) else x
     value = expression("lagrange", what, x)
     if value.has(sympy.I):
@@ -124,8 +128,6 @@ def _expression(what: str, x: object, rename: dict[Expr, Expr]) -> Any:
 
 
 def _input_matrix(inputs: MatrixLike | None, n: int, qd: list[Expr], rename: dict[Expr, Expr]) -> Any:
-    import sympy
-
     if inputs is None:
         return None
     matrix = sympy.Matrix(inputs).xreplace(rename)
@@ -268,14 +270,13 @@ def _require_positions(V: Poly, T: Poly, qd: list[Expr]) -> None:
 
 def _require_no_jumps(form: ClosedForm) -> None:
     """Raise if an energy jumps, or has a derivative unknown to SymPy: the force would have no value."""
-    from sympy import Derivative, DiracDelta
     from sympy.core.function import AppliedUndef
 
     ring = form.ring
     used = {i for x in form.polys.values() for p in x.ravel() for i, _ in ring.exponents(reduce(or_, p.terms, 0))}
     present = [e for i in sorted(used) if (e := ring.generators[i].expr) is not None]
     # derivatives of the user's undefined functions are correct as they are
-    bad = [d for e in present for d in e.atoms(DiracDelta, Derivative) if not d.has(AppliedUndef)]
+    bad = [d for e in present for d in e.atoms(sympy.DiracDelta, sympy.Derivative) if not d.has(AppliedUndef)]
     if bad:
         raise ModelError(
             f"lagrange: the forces contain {bad[0]}, expected energies without jumps, of functions with a derivative. "
@@ -324,8 +325,6 @@ def _velocity_hint(form: ClosedForm, parameters: Sequence[Expr], k: int) -> str:
 
 def _angle_groups(expressions: Sequence[Expr], q: list[Expr]) -> tuple[tuple[Expr, ...], ...]:
     """Groups of coordinates that the user adds up in angles."""
-    import sympy
-
     sums = [f.args[0].free_symbols & set(q) for e in expressions for f in e.atoms(sympy.sin, sympy.cos)]
     groups: list[set[Expr]] = []
     for summed in sums:

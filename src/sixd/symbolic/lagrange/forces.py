@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.errors import ShapeError
+from sixd.lazy import Expr, sympy
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.arguments import coordinates, entries_of, is_listed, require_positions, vector, velocities
+from sixd.symbolic.arguments import (
+    Coordinates,
+    VectorLike,
+    coordinates,
+    entries_of,
+    is_listed,
+    require_positions,
+    vector,
+    velocities,
+)
 from sixd.symbolic.echelon import tidy
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import Coordinates, VectorLike
 
 
 def point_forces(
@@ -40,8 +45,6 @@ def point_forces(
     [-r*sin(theta), r*cos(theta)],
     [   cos(theta),   sin(theta)]])
     """
-    import sympy
-
     where = "point_forces"
     q = coordinates(where, q)
     points = [vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
@@ -62,8 +65,6 @@ def _axes(
     directions: VectorLike | Sequence[Expr] | None,
 ) -> list[list[Expr]]:
     """For each point the vectors along which forces act."""
-    import sympy
-
     if directions is None:
         return [[sympy.eye(p.rows).col(k) for k in range(p.rows)] for p in points]
     single = len(points) == 1 and not _is_nested(positions)
@@ -78,8 +79,6 @@ def _axes(
 
 def _is_nested(x: Any) -> bool:
     """Whether x is a list of vectors rather than one vector."""
-    import sympy
-
     return not isinstance(x, sympy.MatrixBase) and any(is_listed(e) and not isinstance(e, str) for e in x)
 
 

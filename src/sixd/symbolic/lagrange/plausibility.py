@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sixd.errors import ModelWarning
+from sixd.lazy import Expr, Matrix, Symbol
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
-    from sympy import Expr, Matrix, Symbol
-
     from sixd.symbolic.closed_form import ClosedForm
 
 _SHORTEST = 3  # letters of names that are compared: l1 is near q1, but is another symbol

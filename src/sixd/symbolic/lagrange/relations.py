@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Constraint
 from sixd.model.joints import parameters_of
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, Scalar, symbols_in
 from sixd.symbolic.ring.derivative import real_derivative
 from sixd.symbolic.ring.normal_form import canonical
-
-if TYPE_CHECKING:
-    from sympy import Expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +69,6 @@ def symbols_of(constraint: Constraint) -> set[Expr]:
 
 def make_relation(e: Expr, q: list[Expr], qd: list[Expr]) -> Relation:
     """The relation e = 0 of q alone, or linear in the velocities with a right-hand side of time ``t``."""
-    import sympy
-
     if not e.free_symbols & {*q, *qd}:
         raise ModelError(f"lagrange: the constraint {e} = 0 contains neither a coordinate nor a velocity.")
     if e.free_symbols & set(qd):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.writing.unicode_text import symbol_text
 
 if TYPE_CHECKING:
-    from sympy import Expr
-
     from sixd.symbolic.newton.result import NewtonEuler
 
 
@@ -30,8 +29,6 @@ def text_letters(result: NewtonEuler) -> dict[Expr, str]:
 
 def latex_letters(result: NewtonEuler) -> dict[Expr, str]:
     """LaTeX of the coordinates and their rates."""
-    import sympy
-
     letters = {x: sympy.latex(x) for x in result.state[0] if _is_symbol(x)}
     for x, y, dots in _rates(result):
         letter, line, index = letters[x].partition("_")

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+def _field(name: str, doc: str) -> property:
+    """A property for one of the arrays; its expressions are simplified on first access."""
+
+    def get(result: NewtonEuler) -> Array:
+        if name not in result._shown:
+            result._shown[name] = result.shown(getattr(result.raw, name))
+        return result._shown[name]
+
+    return property(get, doc=doc)
+
+
 class NewtonEuler:
     """Motion, net force and joint force of every body: the result of ``sixd.newton_euler``.
 
@@ -45,84 +56,29 @@ class NewtonEuler:
         self.model, self.expressed_in, self.state, self.has_forces = model, expressed_in, state, has_forces
         self.raw = body_dynamics.BodyDynamics(*arrays)  # elements of the ring, if there is one
         self.ring = ring
-        self._shown: dict[str, Array] = {}
-
-    def _field(self, name: str) -> Array:
-        if name not in self._shown:
-            self._shown[name] = self.shown(getattr(self.raw, name))
-        return self._shown[name]
+        self._shown: dict[str, Array] = {}  # simplified so far
 
     def shown(self, array: Array) -> Array:
         """The array with elements of the ring as simplified expressions."""
         return array if self.ring is None or not np.size(array) else object_map(self.ring.shown, np.asarray(array))
 
-    @property
-    def omega(self) -> Array:
-        """Angular velocity ω (…, nb, 3) [rad/s]."""
-        return self._field("omega")
-
-    @property
-    def omegad(self) -> Array:
-        """Angular acceleration ω̇ (…, nb, 3) [rad/s²]."""
-        return self._field("omegad")
-
-    @property
-    def v(self) -> Array:
-        """Velocity (…, nb, 3) of the body's origin [m/s]."""
-        return self._field("v")
-
-    @property
-    def vd(self) -> Array:
-        """Acceleration v̇ (…, nb, 3) of the body's origin [m/s²]: classical, without gravity."""
-        return self._field("vd")
-
-    @property
-    def vd_com(self) -> Array:
-        """Acceleration v̇_C (…, nb, 3) of the centre of mass [m/s²]; of the origin, for a body without mass."""
-        return self._field("vd_com")
-
-    @property
-    def velocity(self) -> Array:
-        """Spatial velocity [ω; v] (…, nb, 6), as ``sixd.velocity`` has it for a frame."""
-        return self._field("velocity")
-
-    @property
-    def acceleration(self) -> Array:
-        """Spatial acceleration (…, nb, 6), without gravity, as ``sixd.acceleration`` has it for a frame."""
-        return self._field("acceleration")
-
-    @property
-    def F(self) -> Array:
-        """Net force F = m v̇_C (…, nb, 3) on the body [N], the rate of its linear momentum."""
-        return self._field("F")
-
-    @property
-    def N(self) -> Array:
-        """Net moment N = I_C ω̇ + ω×I_C ω (…, nb, 3) about the centre of mass [N m]."""
-        return self._field("N")
-
-    @property
-    def f(self) -> Array:
-        """Force (…, nb, 3) that the parent exerts on the body through the joint [N]."""
-        return self._field("f")
-
-    @property
-    def n(self) -> Array:
-        """Moment (…, nb, 3) that the parent exerts through the joint [N m], about the origin of the coordinates.
-
-        That is the body's origin, at its joint, or the world's origin for "world".
-        """
-        return self._field("n")
-
-    @property
-    def tau(self) -> Array:
-        """Joint forces (…, nv) [N m or N]: Sᵀ[n; f] + armature qdd + passive forces."""
-        return self._field("tau")
-
-    @property
-    def gravity(self) -> Array:
-        """Gravity (…, nb, 3) [m/s²] in the axes of each body; the weight of a body is its mass times this."""
-        return self._field("gravity")
+    omega = _field("omega", "Angular velocity ω (…, nb, 3) [rad/s].")
+    omegad = _field("omegad", "Angular acceleration ω̇ (…, nb, 3) [rad/s²].")
+    v = _field("v", "Velocity (…, nb, 3) of the body's origin [m/s].")
+    vd = _field("vd", "Acceleration v̇ (…, nb, 3) of the body's origin [m/s²]: classical, without gravity.")
+    vd_com = _field("vd_com", "Acceleration v̇_C (…, nb, 3) of the centre of mass [m/s²]; without mass, of the origin.")
+    velocity = _field("velocity", "Spatial velocity [ω; v] (…, nb, 6), as ``sixd.velocity``.")
+    acceleration = _field("acceleration", "Spatial acceleration (…, nb, 6), without gravity, as ``sixd.acceleration``.")
+    F = _field("F", "Net force F = m v̇_C (…, nb, 3) on the body [N], the rate of its linear momentum.")
+    N = _field("N", "Net moment N = I_C ω̇ + ω×I_C ω (…, nb, 3) about the centre of mass [N m].")
+    f = _field("f", "Force (…, nb, 3) that the parent exerts on the body through the joint [N].")
+    n = _field(
+        "n",
+        "Moment (…, nb, 3) that the parent exerts through the joint [N m], about the origin of the body, which is at "
+        "its joint, or about the world's origin if ``expressed_in`` is 'world'.",
+    )
+    tau = _field("tau", "Joint forces (…, nv) [N m or N]: Sᵀ[n; f] + armature qdd + passive forces.")
+    gravity = _field("gravity", "Gravity (…, nb, 3) [m/s²] in the axes of each body; times its mass it is the weight.")
 
     def steps(self, *, gravity: str = "weight") -> NewtonEulerSteps:
         """The recursion step by step, in Craig's order: ω, ω̇, v̇, v̇_C, F, N outward, then f, n inward, then τ.

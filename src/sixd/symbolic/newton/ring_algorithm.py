@@ -10,6 +10,7 @@ import numpy as np
 from sixd.algorithms.body_dynamics import BodyDynamics, centers_of_mass, newton_euler
 from sixd.algorithms.passive_forces import passive_force
 from sixd.constraints.reduced_model import Reduced
+from sixd.lazy import sympy
 from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
@@ -80,8 +81,6 @@ class RingAlgorithm:
 
     def _collected(self, poly: Poly) -> Any:
         """Σ coefficient · product of rates, as textbooks write inertial, Coriolis and centrifugal terms."""
-        import sympy
-
         ring = self.ring
         numbers = {ring.index[s] for s in self.rates if s in ring.index}
         groups: dict[int, dict[int, int]] = {}  # of each product of rates the terms of its coefficient

@@ -10,6 +10,7 @@ import numpy as np
 
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import UnknownNameError, require_known
+from sixd.lazy import Expr
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_zero
@@ -19,8 +20,6 @@ from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
 from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text, width
 
 if TYPE_CHECKING:
-    from sympy import Expr
-
     from sixd.symbolic.newton.result import NewtonEuler
 
 FORMS = ("weight", "base")

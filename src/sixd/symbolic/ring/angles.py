@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sixd.lazy import sympy
 from sixd.symbolic.ring.generators import Generator, square_root
 from sixd.symbolic.ring.poly import Poly, Terms
 
@@ -64,8 +65,6 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
 
 def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
     """(sin, cos) of factor · pi where they are numbers or roots that SymPy knows; else None."""
-    import sympy
-
     angle = sympy.pi * sympy.Rational(factor.numerator, factor.denominator)
     s, c = sympy.sin(angle), sympy.cos(angle)
     return None if (s + c).has(sympy.sin, sympy.cos) else (ring.convert(s), ring.convert(c))

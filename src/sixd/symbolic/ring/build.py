@@ -12,11 +12,10 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from sixd.lazy import Basic, Expr, sympy
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
-    from sympy import Basic, Expr
-
     from sixd.symbolic.ring.ring import Ring
 
 Node = tuple[Any, Any, bool]  # sort key, SymPy object, whether SymPy keeps it unchanged in a sum or product
@@ -43,7 +42,6 @@ class Builder:
     """Builds expressions of one ring and caches the objects of its generators."""
 
     def __init__(self, ring: Ring, exact: bool) -> None:
-        import sympy
         from sympy.core import basic
 
         self.ring, self.exact, self.sympy, self._basic = ring, exact, sympy, basic

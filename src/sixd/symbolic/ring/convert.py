@@ -11,19 +11,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
+from sixd.lazy import Basic, Expr, sympy
 from sixd.symbolic.ring.generators import inverse, square_root
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
-    from sympy import Basic, Expr
-
     from sixd.symbolic.ring.ring import Ring
 
 
 def convert(ring: Ring, expr: Expr) -> Poly:
     """The element of a SymPy expression."""
-    import sympy
-
     element = ring.memo.get(expr)
     if element is None:
         if not isinstance(expr, sympy.Expr) or expr.is_commutative is False:
@@ -33,8 +30,6 @@ def convert(ring: Ring, expr: Expr) -> Poly:
 
 
 def _converted(ring: Ring, expr: Expr) -> Poly:
-    import sympy
-
     if isinstance(expr, sympy.Symbol):
         return ring.symbol(expr)
     if isinstance(expr, sympy.Rational):
@@ -69,8 +64,6 @@ def _balanced(items: list[Poly], operation: Callable[[Poly, Poly], Poly]) -> Pol
 
 def plain_angles(expr: Expr) -> Any:
     """tan, cot, sec and csc as fractions of sine and cosine."""
-    import sympy
-
     sin, cos = sympy.sin, sympy.cos
     table = {
         sympy.tan: lambda x: sin(x) / cos(x),
@@ -86,8 +79,6 @@ def plain_angles(expr: Expr) -> Any:
 
 def _power(ring: Ring, expr: Expr) -> Poly:
     """base ** exponent for rational exponents: the whole part, times a root for the remainder."""
-    import sympy
-
     base, exponent = expr.args
     if not isinstance(exponent, sympy.Rational):
         return _opaque(ring, expr)
@@ -113,7 +104,6 @@ def _power(ring: Ring, expr: Expr) -> Poly:
 
 def _opaque(ring: Ring, expr: Expr) -> Poly:
     """A generator for the expression, its arguments in a normal form."""
-    import sympy
     from sympy.core.function import AppliedUndef
 
     if not isinstance(expr, (sympy.Function, sympy.Pow)) or isinstance(expr, AppliedUndef):
@@ -123,8 +113,6 @@ def _opaque(ring: Ring, expr: Expr) -> Poly:
 
 
 def _normal_argument(ring: Ring, arg: Basic) -> Any:
-    import sympy
-
     if isinstance(arg, sympy.Expr):
         return ring.argument_form(arg) if ring.argument_form is not None else convert(ring, arg).to_sympy()
     return arg.func(*(_normal_argument(ring, a) for a in arg.args)) if arg.args else arg

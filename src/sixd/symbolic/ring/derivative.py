@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr, Symbol, sympy
 from sixd.symbolic.ring.generators import Generator, inverse
 from sixd.symbolic.ring.poly import Poly
-
-if TYPE_CHECKING:
-    from sympy import Expr, Symbol
 
 
 def derivative(poly: Poly, symbol: Symbol) -> Poly:
@@ -51,8 +49,6 @@ def _partial(x: Poly, g: Generator, symbol: Symbol) -> Poly:
 
 def real_derivative(expr: Expr, symbol: Symbol) -> Any:
     """∂ expr/∂ symbol of a SymPy expression of real symbols."""
-    import sympy
-
     if not expr.has(*_real_functions()):
         return expr.diff(symbol)
     real = _real_symbols(expr)
@@ -72,13 +68,19 @@ def as_real(expr: Expr) -> Any:
 
 def _real_functions() -> tuple[Expr, ...]:
     """Functions whose derivatives SymPy writes differently for complex symbols."""
-    import sympy as sp
-
-    return (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Heaviside, sp.re, sp.im, sp.conjugate, sp.arg)
+    return (
+        sympy.Abs,
+        sympy.sign,
+        sympy.Max,
+        sympy.Min,
+        sympy.Heaviside,
+        sympy.re,
+        sympy.im,
+        sympy.conjugate,
+        sympy.arg,
+    )
 
 
 def _real_symbols(expr: Expr) -> dict[Expr, Expr]:
     """A real symbol for each symbol that is not declared real."""
-    import sympy
-
     return {s: sympy.Dummy(s.name, real=True) for s in expr.free_symbols if s.is_real is not True}

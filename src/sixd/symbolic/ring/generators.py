@@ -13,11 +13,10 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import SingularError
+from sixd.lazy import Expr
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
-    from sympy import Expr
-
     from sixd.symbolic.ring.ring import Ring
 
 _LONGEST_RADICAND = 10**12  # above it, in a ring with floats, a root is a rounded number instead of a surd

@@ -8,18 +8,15 @@ a product of sines and cosines stays a short sum, and terms cancel before the ex
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr, sympy
+from sixd.symbolic.arguments import ExprLike
 from sixd.symbolic.ring.angles import LARGEST_MULTIPLE, UntameAngle, base_angle
 from sixd.symbolic.ring.fourier import AngleGroup, harmonics
 from sixd.symbolic.ring.generators import square_root
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import ExponentError, Ring
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-    from sixd.symbolic.arguments import ExprLike
 
 
 def canonical(*expressions: ExprLike) -> Any:
@@ -34,8 +31,6 @@ def canonical(*expressions: ExprLike) -> Any:
 
 def _canonical(expr: Expr) -> Any:
     """The normal form of one expression; exponents get as many bits as they need."""
-    import sympy
-
     expr, bits = sympy.sympify(expr), 8
     while True:
         try:
@@ -68,16 +63,12 @@ def _largest_degree(poly: Poly) -> int:
 
 def _has_quotients(expr: Expr) -> bool:
     """Whether the expression has roots or inverses of expressions: the rules of these are for sines and cosines."""
-    import sympy
-
     powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
     return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 def _with_coarsest_angles(poly: Poly) -> Poly:
     """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
-    import sympy
-
     poly = poly.normalized()
     ring = poly.ring
     fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]

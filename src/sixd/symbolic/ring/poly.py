@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError
+from sixd.lazy import Symbol
 
 if TYPE_CHECKING:
-    from sympy import Symbol
-
     from sixd.spatial.scalar import Scalar
     from sixd.symbolic.ring.ring import Ring
 

@@ -13,11 +13,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
+from sixd.lazy import Expr, Symbol
 from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring import angles, generators
 from sixd.symbolic.ring.build import build
@@ -25,9 +26,6 @@ from sixd.symbolic.ring.convert import convert
 from sixd.symbolic.ring.derivative import derivative
 from sixd.symbolic.ring.generators import Generator
 from sixd.symbolic.ring.poly import Poly, Terms, exponents
-
-if TYPE_CHECKING:
-    from sympy import Expr, Symbol
 
 Items = tuple[tuple[int, int], ...]
 

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sixd.errors import ScalarTypeError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.order import Order
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
 
 
 def latex(
@@ -62,7 +60,6 @@ def _labels(coordinates: Iterable[Expr], names: Mapping[Expr, str]) -> dict[Expr
 
 
 def _printer(names: dict[Expr, str], labels: dict[Expr, str], digits: int | None) -> Any:
-    import sympy
     from sympy.printing.latex import LatexPrinter
 
     rates = {symbol: 2 if r"\ddot" in text else 1 for symbol, text in names.items() if "dot{" in text}

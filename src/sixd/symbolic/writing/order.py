@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sympy import Expr
+from sixd.lazy import Expr, sympy
 
 
 class Order:
@@ -28,8 +26,6 @@ class Order:
         return sorted(factors, key=self._rank)
 
     def _rank(self, factor: Expr) -> int:
-        import sympy
-
         if factor.is_Number:
             return 0
         if self.degree(factor):

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.ring.build import Node, builder
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.factoring import Factoring, primitive
 from sixd.symbolic.writing.forms import Atoms
 from sixd.symbolic.writing.layout import BracketLayout, Product, Sum
-
-if TYPE_CHECKING:
-    from sympy import Expr
 
 # beyond, only the form that is shortest for most long sums is tried: a Panda's C takes 4 s, not 13, and is 0.2 % longer
 _MANY_TERMS = 300
@@ -89,8 +87,6 @@ class Writer:
 
     def _cost(self, i: int) -> int:
         """Operations in an atom."""
-        import sympy
-
         x = self.build.generator(i) if i < self.atoms.first else self._harmonic(i, 1)[1][1]
         return int(sympy.count_ops(x))
 

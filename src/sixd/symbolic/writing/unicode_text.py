@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.latex import rounded
 from sixd.symbolic.writing.order import Order
-
-if TYPE_CHECKING:
-    from sympy import Expr, Matrix
 
 WIDTH = 100  # columns of a line
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -28,8 +26,6 @@ def text(expression: Expr | Matrix | float, names: Mapping[Expr, str] | None = N
     ``names`` says how symbols are written; those with a dot (q̇) count as rates, and come last in products and first
     in sums. Other symbols get subscripts and Greek letters by their names. Floats have ``digits`` digits, or all.
     """
-    import sympy
-
     printer = _printer(dict(names or {}), digits)
     if isinstance(expression, sympy.MatrixBase):
         return grid([[printer.doprint(x) for x in row] for row in expression.tolist()])
@@ -104,7 +100,6 @@ def broken(line: str, columns: int) -> list[str]:
 
 
 def _printer(names: dict[Expr, str], digits: int | None) -> Any:
-    import sympy
     from sympy.printing.str import StrPrinter
 
     rates = {s: 2 if _DOTS[2] in unicodedata.normalize("NFD", t) else 1 for s, t in names.items() if _dotted(t)}
@@ -200,6 +195,4 @@ def _fraction(expr: Expr) -> tuple[list[Expr], list[Expr]]:
 
 
 def _whole(n: int) -> list[Expr]:
-    import sympy
-
     return [] if n == 1 else [sympy.Integer(n)]
