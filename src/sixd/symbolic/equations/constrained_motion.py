@@ -17,7 +17,7 @@ from sixd.symbolic.arguments import Coordinates, VectorLike
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.elimination.eliminate import eliminate
 from sixd.symbolic.elimination.remainders import on_constraints
-from sixd.symbolic.equations.printing import entries, shorthand_note, symbol_letters, text_letters
+from sixd.symbolic.equations.printing import entries, paragraphs, symbol_letters, text_letters
 from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
 from sixd.symbolic.ring.derivative import real_derivative
 from sixd.symbolic.writing.latex import latex
@@ -82,9 +82,7 @@ class ConstrainedEquations:
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The same as Markdown, each part below its general form."""
         blocks = self._latex(short, digits)
-        parts = [f"${heading}$:\n\n$$\n{aligned_latex(pairs)}\n$$" for heading, pairs in blocks]
-        note = shorthand_note(parts)
-        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+        return paragraphs([f"${heading}$:\n\n$$\n{aligned_latex(pairs)}\n$$" for heading, pairs in blocks])
 
     def _repr_markdown_(self) -> str:
         return self.markdown()

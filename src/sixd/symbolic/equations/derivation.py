@@ -72,9 +72,7 @@ class Derivation:
         """The steps as Markdown, each below its heading."""
         letters = printing.symbol_letters(self.equations)
         blocks = self._latex_blocks(letters, short, digits)
-        parts = [f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks]
-        note = printing.shorthand_note(parts)
-        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+        return printing.paragraphs([f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks])
 
     def _repr_markdown_(self) -> str:
         return self.markdown()

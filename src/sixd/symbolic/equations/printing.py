@@ -134,16 +134,15 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
     about = f", {_about_b(system)}" if "b" in chosen_fields(system, ()) else ""
     parts = [f"### Equations of motion of {system.name}", f"${form_latex(motion_form(system))}${about}"]
     parts += [f"$${left} = {right}$$" for left, right in _sides(system, fields, short, digits)]
-    note = shorthand_note(parts)
-    return "\n\n".join(parts + [note] * bool(note)) + "\n"
+    return paragraphs(parts)
 
 
-def shorthand_note(parts: Sequence[str]) -> str:
-    """The meaning of s_{1} or s_{12}, if the LaTeX contains such letters; else an empty text."""
+def paragraphs(parts: Sequence[str]) -> str:
+    """Markdown of the parts, with the meaning of s_{1} or s_{12} if their LaTeX contains such letters."""
     used = re.findall(r"\b[sc]_\{(\d+)", "".join(parts))
-    if any(len(digits) > 1 for digits in used):
-        return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
-    return "$s_1$ is $\\sin q_1$, $c_1$ its cosine." if used else ""
+    single, summed = "$s_1$ is $\\sin q_1$, $c_1$ its cosine.", "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
+    note = summed if any(len(digits) > 1 for digits in used) else single
+    return "\n\n".join([*parts, *([note] if used else [])]) + "\n"
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
