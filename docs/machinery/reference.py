@@ -57,15 +57,15 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Simulation, forces, actuation",
         ("sixd.simulation", "sixd.trajectory", "sixd.forces", "sixd.actuation", "sixd.controllers"),
     ),
-    ("pictures", "Pages and drawings", ("sixd.viewer", "sixd.drawing")),
+    ("pictures", "Viewer, videos and drawings", ("sixd.viewer", "sixd.drawing")),
     ("compiled", "Compiled code, errors and warnings", ("sixd.engine", "sixd.runtime", "sixd.errors", "sixd.cuda")),
-    ("spatial", "sixd.spatial: the algebra", ("sixd.spatial",)),
+    ("spatial", "Spatial algebra: sixd.spatial", ("sixd.spatial",)),
     (
         "ready",
-        "sixd.zoo, sixd.interop, sixd.identification: ready models, other programs' states, measured parameters",
+        "Ready models, other programs' states, identification",
         ("sixd.zoo", "sixd.interop", "sixd.identification"),
     ),
-    ("spatial_v2", "sixd.spatial_v2: the original toolbox's names", ("sixd.spatial_v2",)),
+    ("spatial_v2", "spatial_v2's names: sixd.spatial_v2", ("sixd.spatial_v2",)),
 )
 MODULES = {
     "spatial": ("spatial",),
