@@ -1,6 +1,6 @@
-"""The time of ``sixd.jax`` beside inverse dynamics written in plain JAX: ``python -m benchmarks.jax_calls``.
+"""The time of ``sixd.jax`` compared with inverse dynamics written in plain JAX: ``python -m benchmarks.jax_calls``.
 
-Both are jitted, and vmapped over rows; contenders take turns in one process, and their results must agree, for which
+Both are jitted, and vmapped over rows; contenders alternate in one process, and their results must agree, for which
 plain JAX multiplies matrices in full precision on GPUs, too. Prints a table in Markdown. Not a section of the report:
 JAX is not among the packages that it needs.
 """

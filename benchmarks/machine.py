@@ -1,4 +1,4 @@
-"""The machine of a run: processor, caches and versions, without names of machines or people."""
+"""The machine of a run: CPU, caches and versions, without names of machines or people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def describe() -> dict[str, str]:
     if versions["mujoco-core"]:  # `mujoco` is then the same library with more around it
         versions["mujoco"] = ""
     return {
-        "processor": _processor(),
+        "CPU": _cpu(),
         "caches": _caches() or "unknown",
         "system": f"{platform.system()} {platform.machine()}",
         "load average at the start": _load(),
@@ -39,7 +39,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def _processor() -> str:
+def _cpu() -> str:
     info = _read(Path("/proc/cpuinfo"))
     fields = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
     known = {key.strip(): value.strip() for key, value in fields.items()}

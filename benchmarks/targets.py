@@ -1,4 +1,4 @@
-"""Targets: the required speed beside the measured one."""
+"""Targets: the required and the measured speed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERATIONS = {
 }
 _SINGLE = {"kernel": 0.3, "public": 0.6}
 _SMALL = {"ur5": (0.16, 0.22), "panda": (0.19, 0.25), "talos": (0.17, 0.20)}  # kernel and public function, RNEA
-_FEW = {"16": 2.0, "256": 1.2}  # rows, and the time of each as a multiple of that in a large batch
+_FEW = {"16": 2.0, "256": 1.2}  # states, and the time of each as a multiple of that in a large batch
 _FRICTION = {"panda": 1.6, "talos": 2.0}  # a step of rk4 with friction over one without
 _CONTACT = {4: 2.0, 16: 8.0}  # points, and a step of a row [µs]
 _ROBOTS = ("ur5", "panda", "anymal, floating", "talos", "talos, floating")
@@ -70,7 +70,7 @@ def _verdict(target: Target) -> str:
 
 
 def _batches(session: Session) -> list[Target]:
-    """Targets for batches of 4096 rows; other sizes are not compared."""
+    """Targets for batches of 4096 states; other sizes are not compared."""
     found = []
     for word in ("rnea", "aba"):
         for robot, least in _BATCH.items():
@@ -78,7 +78,7 @@ def _batches(session: Session) -> list[Target]:
             found.append(_at_least(f"{word.upper()} of {robot}, times Pinocchio's batch call", least, value))
     for robot, least in _MASS_MATRIX.items():
         value = _of_batch(session, ("batch", "crba", robot), "Pinocchio net", "sixd")
-        found.append(_at_least(f"CRBA of {robot}, times Pinocchio's call less the empty call", least, value))
+        found.append(_at_least(f"CRBA of {robot}, times Pinocchio's call minus the empty call", least, value))
     return found
 
 
@@ -99,7 +99,7 @@ def _singles(session: Session) -> list[Target]:
 
 
 def _small_calls(session: Session) -> list[Target]:
-    """RNEA of one state and of few rows."""
+    """RNEA of one state and of small batches."""
     found = []
     for robot, bounds in _SMALL.items():
         key = ("single", "rnea", robot)
@@ -114,10 +114,10 @@ def _small_calls(session: Session) -> list[Target]:
     for label in ("float64", "float32"):
         few = ("few", "rnea", "ur5", label)
         time = session.measured.get((*few, "8"))
-        found.append(_at_most(f"8 rows, RNEA of ur5, {label}", 1.5, None if time is None else 8e-3 * time, "µs"))
+        found.append(_at_most(f"8 states, RNEA of ur5, {label}", 1.5, None if time is None else 8e-3 * time, "µs"))
         for rows, most in _FEW.items():
             value = _quotient(session, few, rows, str(ROWS))
-            found.append(_at_most(f"{rows} rows, RNEA of ur5, {label}, a row / one of {ROWS:,} rows", most, value))
+            found.append(_at_most(f"{rows} states, RNEA of ur5, {label}, a state / one of {ROWS:,}", most, value))
     return found
 
 
@@ -142,7 +142,7 @@ def _growth(session: Session) -> list[Target]:
 
 def _threads(session: Session) -> list[Target]:
     value = _of_batch(session, ("threads",), "1", "2")
-    return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 rows", 1.8, value)]
+    return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 states", 1.8, value)]
 
 
 def _operations(session: Session) -> list[Target]:
@@ -161,7 +161,7 @@ def _constrained(session: Session) -> list[Target]:
     for name in ("four-bar", "ur5"):
         value = _of_batch(session, ("constrained", name), "Pinocchio net", "sixd")
         found.append(
-            _at_least(f"constrained dynamics of {name}, times Pinocchio's call less the empty call", 10.0, value)
+            _at_least(f"constrained dynamics of {name}, times Pinocchio's call minus the empty call", 10.0, value)
         )
     return found
 
@@ -209,7 +209,7 @@ def _derivatives(session: Session) -> list[Target]:
             count = session.measured.get((word, robot, "operations"))
             found.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
             value = _of_batch(session, (word, robot), "Pinocchio net", "sixd")
-            found.append(_at_least(f"{title} of {robot}, times Pinocchio's call less the empty call", least, value))
+            found.append(_at_least(f"{title} of {robot}, times Pinocchio's call minus the empty call", least, value))
     for robot, longest in zip(_ROBOTS, _CODE_OF_DERIVATIVES, strict=True):
         value = session.measured.get(("drnea", robot, "code"))
         found.append(_at_most(f"∂RNEA of {robot}, code made in", longest, value, "s"))

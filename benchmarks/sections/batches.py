@@ -1,4 +1,4 @@
-"""Batches: sixd beside Pinocchio, MuJoCo and generated C on the same states; then sixd alone at all batch sizes."""
+"""Batches: sixd compared with Pinocchio, MuJoCo and generated C; then sixd alone at all batch sizes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _HEAD = (
 def measure(session: Session) -> None:
     """One table a function, one row a robot."""
     report = session.report
-    report.heading(f"Batches of {session.rows} rows, one thread")
+    report.heading(f"Batches of {session.rows} states, one thread")
     report.paragraph(
-        "Nanoseconds per row, median ± half the distance of the quartiles. 'MB': arrays read and written. "
-        "'call': one state through the program's Python binding; 'net': less the time of the same call on a model "
-        "without joints; for RNEA, Pinocchio's net time and its batch call should be about equal. Ratios are times "
-        "as long as sixd takes in float64. 'with friction': sixd with the damping and friction of the robot's file, "
-        "which the others leave out."
+        "Nanoseconds a state, median ± half the distance of the quartiles. 'MB': arrays read and written. 'call': one "
+        "state through the program's Python binding. 'net': this call minus the same call on a model without joints; "
+        "for RNEA, Pinocchio's net time and its batch call should be about equal. Ratios: time relative to sixd's in "
+        "float64. 'with friction': sixd with the damping and friction of the robot's file, which the other programs "
+        "leave out."
     )
     deviations: dict[str, float] = {}
     for task in session.tasks:
@@ -116,10 +116,12 @@ def _net(session: Session, timings: dict[str, Timing], program: str) -> float | 
 
 
 def measure_sizes(session: Session) -> None:
-    """sixd's time per row for batches from 1 row to 100,000, in both precisions."""
+    """sixd's time a state for batches of 1 to 100,000 states, in both precisions."""
     report = session.report
     report.heading("Batch sizes, one thread")
-    report.paragraph("Nanoseconds per row of the public functions, `out=` given; rows repeat the states from above.")
+    report.paragraph(
+        "Nanoseconds a state of the public functions with `out=`. The states are those from above, repeated."
+    )
     for task in session.tasks:
         rows = []
         for robot in session.robots():

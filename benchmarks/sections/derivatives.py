@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics, all three matrices beside Pinocchio's single calls, and gradients."""
+"""Derivatives of inverse and forward dynamics, all three matrices and Pinocchio's single calls, and gradients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ALL = {
 
 def measure(session: Session) -> None:
     """The tables of matrices, and that of gradients."""
-    session.report.heading(f"Derivatives, batches of {session.rows} rows, one thread")
+    session.report.heading(f"Derivatives, batches of {session.rows} states, one thread")
     _measure_matrices(session)
     _measure_gradients(session)
 
@@ -54,10 +54,11 @@ def _measure_matrices(session: Session) -> None:
     """One table a function, one row a robot."""
     report = session.report
     report.paragraph(
-        "All three matrices (nv, nv), by q in the tangent space, by qd, and by qdd or tau. Nanoseconds per row with "
-        "`out=` given, of whole matrices and of the entries that are not zero by structure (`packed=True`); 'call' is "
-        "one state through Pinocchio's Python binding, 'net' less the same call on a model without joints, and the "
-        "ratios are those to sixd's rows. 'code': seconds to write and to compile the code of batches, once traced."
+        "All three matrices (nv, nv), with respect to q in the tangent space, qd, and qdd or tau. Nanoseconds a state "
+        "with `out=`, for whole matrices and for the entries that are not structural zeros (`packed=True`). 'call': "
+        "one state through Pinocchio's Python binding. 'net': this call minus the same call on a model without "
+        "joints. Ratios are relative to sixd's time for a state. 'code': seconds to write and compile the code of "
+        "batches, after the trace."
     )
     for word, task in ALL.items():
         rows = []
@@ -176,8 +177,9 @@ def _measure_gradients(session: Session) -> None:
             rows.append([title, robot.title, *(f"{n:,}" for n in counts), *map(cell, times), *quotient])
     report.heading("Gradients", 3)
     report.paragraph(
-        "`sixd.vjp`: weights of the results to gradients by all arguments, beside the function itself; the step is one "
-        "of the semi-implicit Euler method. Operations, nanoseconds per row, and their quotients."
+        "`sixd.vjp` maps weights of the results to gradients with respect to all arguments. It is compared with the "
+        "function itself; the step is one of the semi-implicit Euler method. Operations, nanoseconds a state, and "
+        "their quotients."
     )
     heads = ("operations", "vjp", "ns", "vjp", "operations, quotient", "time, quotient")
     report.table(["function", "robot", *heads], rows, left=2)

@@ -1,4 +1,4 @@
-"""Inverse kinematics of reachable random poses: sixd's batches beside loops on Pinocchio's model."""
+"""Inverse kinematics of reachable random poses: sixd's batches compared with loops on Pinocchio's model."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def measure(session: Session) -> None:
     report.heading("Inverse kinematics, one thread")
     report.paragraph(
         f"{ROWS:,} poses of random configurations within the limits: of the ur5's tool, the panda's hand, the left "
-        f"gripper of talos with its arm alone, the foot of a floating anymal with all joints. All stop at "
-        f"{TOLERANCE:g} (m and rad); microseconds per pose. The loops are in Python, on Pinocchio's model, for "
-        f"{_LOOPED['Pinocchio loop']} of the poses, with as many restarts; 'found' is the part within the limits. pink "
-        f"(pin-pink), for {_LOOPED['pink loop']} poses, is measured where it is installed."
+        "gripper of talos with its arm alone, and the foot of a floating anymal with all joints. All programs stop at "
+        f"{TOLERANCE:g} (m and rad). Microseconds per pose. The loops are in Python, on Pinocchio's model, for "
+        f"{_LOOPED['Pinocchio loop']} of the poses, with as many restarts. 'found' is the solved part within the "
+        f"limits. pink (pin-pink), for {_LOOPED['pink loop']} poses, is measured if it is installed."
     )
     rows = []
     for (name, floating), frame in _CASES.items():

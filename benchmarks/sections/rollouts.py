@@ -1,4 +1,4 @@
-"""Rollouts: ``sixd.simulate`` on batches beside MuJoCo's ``rollout``, Runge and Kutta's steps of both, in turns."""
+"""Rollouts: ``sixd.simulate`` on batches and MuJoCo's ``rollout``, RK4 steps of both, alternating."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Rollouts, one thread")
     report.paragraph(
-        f"Nanoseconds per step of one row: {session.rows} rows, {STEPS} steps of {1e3 * DT:g} ms, constant forces, by "
-        "the whole call of `sixd.simulate`. MuJoCo: `mujoco.rollout` with one thread and the integrator RK4, without "
-        "contacts and constraints; it records every step, sixd the last one, or every step where the column says so. "
-        "The ends of both are compared in this run. 'operations': those of one rk4 step."
+        f"Nanoseconds per step of one state: {session.rows} states, {STEPS} steps of {1e3 * DT:g} ms, constant forces, "
+        "for the whole call of `sixd.simulate`. MuJoCo: `mujoco.rollout` with one thread and the integrator RK4, "
+        "without contacts and constraints. It records every step; sixd records the last one, or every step where the "
+        "column says so. This run compares the final states of both. 'operations': those of one rk4 step."
     )
     rows = []
     for name in ROBOTS:

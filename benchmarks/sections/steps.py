@@ -1,4 +1,4 @@
-"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, beside its peers' calls."""
+"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, compared with its peers' calls."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Single steps")
     report.paragraph(
-        f"Nanoseconds of one call of `sixd.step` from Python for one state, by rk4 with a step of {1e3 * DT:g} ms: "
+        f"Nanoseconds of one call of `sixd.step` from Python for one state, with rk4 and a step of {1e3 * DT:g} ms: "
         "without a controller, with forces as an array, with `sixd.controllers.PD`, and with a function; in float32; "
-        f"of {BATCH} rows, the whole call; and by the method euler. Pinocchio has no integrator of this kind: four of "
-        "its ABA calls are what such a step needs at least. MuJoCo: `mj_step` with the integrator RK4, without "
-        "contacts and constraints, its state where the last step left it. The last two columns are fractions of their "
+        f"for {BATCH} states, the whole call; and with the method euler. Pinocchio has no integrator of this kind: "
+        "such a step needs at least four of its ABA calls. MuJoCo: `mj_step` with the integrator RK4, without "
+        "contacts and constraints, continuing from the last step's state. The last two columns are fractions of their "
         "times."
     )
     rows = []
