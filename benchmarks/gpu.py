@@ -1,7 +1,7 @@
 """Speed on an NVIDIA GPU, as a table with its copy bandwidth: ``python -m benchmarks.gpu``, or ``make gpu``.
 
 CuPy holds the arrays and times the launches; nothing else of CUDA is needed. Robots are those of the other benchmarks,
-or files ``ur5.urdf``, ``panda.urdf``, ``talos.urdf`` and ``anymal.urdf`` in a folder given as the only argument.
+or files ``ur5.urdf``, ``panda.urdf``, ``talos.urdf`` and ``anymal.urdf`` in the folder that is the only argument.
 """
 
 from __future__ import annotations
@@ -213,12 +213,14 @@ def _quadruped(report: Report, model: sixd.Model, rows: int = 65_536) -> None:
             progress(f"quadruped {title} {dtype}")
             q = np.tile(model.neutral(), (rows, 1))
             q[:, 6] = height + rng.uniform(0, 0.02, rows)
-            given = [cupy.asarray(x.astype(dtype)) for x in (q, np.zeros((rows, model.nv)))]
+            arguments = [cupy.asarray(x.astype(dtype)) for x in (q, np.zeros((rows, model.nv)))]
             inertia = cupy.asarray((own * masses).astype(dtype))
 
-            def run(given: Any = given, inertia: Any = inertia, method: str = method, steps: int = steps) -> Any:
+            def run(
+                arguments: Any = arguments, inertia: Any = inertia, method: str = method, steps: int = steps
+            ) -> Any:
                 return sixd.simulate(
-                    model, *given, steps * 2e-4, dt=2e-4, method=method, record_every=steps, forces=ground,
+                    model, *arguments, steps * 2e-4, dt=2e-4, method=method, record_every=steps, forces=ground,
                     parameters={"inertia": inertia},
                 )  # fmt: skip
 

@@ -26,7 +26,7 @@ def describe() -> dict[str, str]:
         "load average at the start": _load(),
         "Python": platform.python_version(),
         "sixd": f"{sixd.__version__}{_commit()}",
-        **{name: found for name, found in versions.items() if found},
+        **{name: version for name, version in versions.items() if version},
         "LLVM": _llvm(),
         "C compiler": _compiler(),
     }
@@ -50,12 +50,12 @@ def _cpu() -> str:
 
 
 def _caches() -> str:
-    found = []
+    levels = []
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (_read(index / name).strip() for name in ("level", "type", "size"))
         if kind != "Instruction":
-            found.append(f"L{level} {size}")
-    return ", ".join(found)
+            levels.append(f"L{level} {size}")
+    return ", ".join(levels)
 
 
 def _load() -> str:

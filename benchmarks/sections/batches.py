@@ -44,8 +44,12 @@ def measure(session: Session) -> None:
             progress(f"{task.title}, {robot.title}")
             contenders = _contenders(session, task, robot)
             states = session.states(robot)
-            found = require_agreement(contenders, reference(task, robot, states), f"{task.title} of {robot.title}")
-            deviations = {name: max(found.get(name, 0), deviations.get(name, 0)) for name in deviations | found}
+            differences = require_agreement(
+                contenders, reference(task, robot, states), f"{task.title} of {robot.title}"
+            )
+            deviations = {
+                name: max(differences.get(name, 0), deviations.get(name, 0)) for name in deviations | differences
+            }
             timings = session.time(("batch", task.word, robot.title), contenders)
             rows.append(_row(session, task, robot, timings))
         report.table(_HEAD, rows)
@@ -56,12 +60,18 @@ def measure(session: Session) -> None:
 
 def _contenders(session: Session, task: Task, robot: Robot) -> list[Contender]:
     states = session.states(robot)
-    found = [ours.public("sixd", task, robot, states), ours.public("sixd32", task, robot, states, dtype=np.float32)]
+    contenders = [
+        ours.public("sixd", task, robot, states),
+        ours.public("sixd32", task, robot, states, dtype=np.float32),
+    ]
     if robot.with_friction is not None and task.word in ("rnea", "aba"):
-        found.append(ours.with_friction("friction", task, robot, states))
-    found += with_pinocchio.batch("Pinocchio batch", task, robot, states)
-    found += [with_pinocchio.single("Pinocchio", task, robot, states), with_pinocchio.empty("Pinocchio empty", task)]
-    return found + _mujoco(session, task, robot, states) + _casadi(session, task, robot, states)
+        contenders.append(ours.with_friction("friction", task, robot, states))
+    contenders += with_pinocchio.batch("Pinocchio batch", task, robot, states)
+    contenders += [
+        with_pinocchio.single("Pinocchio", task, robot, states),
+        with_pinocchio.empty("Pinocchio empty", task),
+    ]
+    return contenders + _mujoco(session, task, robot, states) + _casadi(session, task, robot, states)
 
 
 def _mujoco(session: Session, task: Task, robot: Robot, states: States) -> list[Contender]:

@@ -149,8 +149,8 @@ def _place(model: Any, frame: str) -> tuple[int, Any]:
     """Joint and placement of a frame over there."""
     if frame == "world":
         return 0, pin.SE3.Identity()
-    found = model.frames[model.getFrameId(frame)]
-    return found.parentJoint, found.placement
+    record = model.frames[model.getFrameId(frame)]
+    return record.parentJoint, record.placement
 
 
 def _reference(case: Case) -> Array:

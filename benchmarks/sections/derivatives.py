@@ -135,10 +135,10 @@ def _deviation(task: Derivative, robot: Robot, states: States) -> float:
     numbers = np.arange(model.nv, dtype=float)
     order = sixd.interop.from_pinocchio(model, pin.neutral(theirs), numbers, pinocchio_model=theirs)[1].astype(int)
     data = theirs.createData()  # holds the results
-    found = [np.array(x) for x in task.theirs(theirs, data, *_row(task, robot, states))]
-    last = np.triu(found[2]) + np.triu(found[2], 1).T
+    matrices = [np.array(x) for x in task.theirs(theirs, data, *_row(task, robot, states))]
+    last = np.triu(matrices[2]) + np.triu(matrices[2], 1).T
     own = task.function(model, states["q"][0], states["qd"][0], states[task.last][0])
-    pairs = zip(own, (found[0], found[1], last), strict=True)
+    pairs = zip(own, (matrices[0], matrices[1], last), strict=True)
     return max(float(np.linalg.norm(a - b[np.ix_(order, order)]) / np.linalg.norm(a)) for a, b in pairs)
 
 
@@ -186,7 +186,7 @@ def _measure_gradients(session: Session) -> None:
 
 
 def _kernel(name: str, kernel: sixd.Kernel, x: tuple[Array, ...]) -> Contender:
-    found = kernel(*x)
-    names = {"f": kernel, "x": x, "out": found if isinstance(found, tuple) else (found,)}
-    statement = "f(*x, out=out)" if isinstance(found, tuple) else "f(*x, out=out[0])"
+    result = kernel(*x)
+    names = {"f": kernel, "x": x, "out": result if isinstance(result, tuple) else (result,)}
+    statement = "f(*x, out=out)" if isinstance(result, tuple) else "f(*x, out=out[0])"
     return Contender(name, statement, names, len(x[0]))

@@ -72,7 +72,7 @@ def _require_slope(model: sixd.Model, q: Array, qd: Array, tau: Array, options: 
         moved = qd + e * np.eye(model.nv)[-1]
         return sixd.rollout_gradient(model, q, moved, tau[:10], cost=_cost, final=_final, **options)  # type: ignore[arg-type]
 
-    found, e = at(0.0).qd, 1e-5
+    gradient, e = at(0.0).qd, 1e-5
     there = (at(e).cost - at(-e).cost) / (2 * e)
-    if not abs(there - found[-1]) <= _CLOSE * np.abs(found).max():
-        raise AssertionError(f"the gradient of {model.name} is {found[-1]}, differences give {there}.")
+    if not abs(there - gradient[-1]) <= _CLOSE * np.abs(gradient).max():
+        raise AssertionError(f"the gradient of {model.name} is {gradient[-1]}, differences give {there}.")

@@ -95,9 +95,9 @@ def _compare(task: Task, contenders: list[Contender], expected: Any, n: int) -> 
 
 
 def _speeds(timings: dict[str, Timing], n: int) -> list[str]:
-    found = []
+    cells = []
     for ours_, theirs in (("sixd", "Pinocchio batch"), ("sixd call", "Pinocchio call")):
         own, other = timings[ours_], timings.get(theirs)
-        found += [cell(own), *([f"{own.median / n:.1f}"] if ours_ == "sixd" else []), cell(other)]
-        found.append(ratio(other.median if other else None, own.median))
-    return found
+        cells += [cell(own), *([f"{own.median / n:.1f}"] if ours_ == "sixd" else []), cell(other)]
+        cells.append(ratio(other.median if other else None, own.median))
+    return cells

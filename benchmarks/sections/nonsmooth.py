@@ -152,16 +152,16 @@ def _ours(name: str, model: sixd.Model, states: States, steps: int = STEPS, **op
 
 
 def _end(model: sixd.Model, states: States, **options: Any) -> Array:
-    found = _ours("rk4", model, states, **options).result
-    assert found is not None
-    return found()
+    result = _ours("rk4", model, states, **options).result
+    assert result is not None
+    return result()
 
 
 def _mujoco(model: sixd.Model, theirs: Any, states: States) -> Contender:
     """One ``MjData``, so one thread."""
     theirs.opt.timestep = DT
-    given = [states[name][:MUJOCO_ROWS] for name in ("q", "qd", "qdd", "tau")]
-    q, qd, _, tau = sixd.interop.to_mujoco(model, *given, mujoco_model=theirs)
+    arguments = [states[name][:MUJOCO_ROWS] for name in ("q", "qd", "qdd", "tau")]
+    q, qd, _, tau = sixd.interop.to_mujoco(model, *arguments, mujoco_model=theirs)
     names: dict[str, Any] = {
         "rollout": mujoco.rollout.rollout, "model": theirs, "data": mujoco.MjData(theirs),
         "start": np.ascontiguousarray(np.concatenate([np.zeros((len(q), 1)), q, qd], axis=1)),
@@ -174,7 +174,7 @@ def _mujoco(model: sixd.Model, theirs: Any, states: States) -> Contender:
     def result() -> Array:
         exec(statement, names)
         end = names["state"][:, -1, 1:]
-        found = sixd.interop.from_mujoco(model, end[:, : theirs.nq], end[:, theirs.nq :], mujoco_model=theirs)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(model, end[:, : theirs.nq], end[:, theirs.nq :], mujoco_model=theirs)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", statement, names, STEPS * len(q), result, _LOOSE["MuJoCo"])

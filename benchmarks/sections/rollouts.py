@@ -106,17 +106,17 @@ def _ours(case: Case, word: str, threads: int = 1) -> Contender:
 
 
 def _end(case: Case) -> Array:
-    found = _ours(case, "rk4").result
-    assert found is not None
-    return found()
+    result = _ours(case, "rk4").result
+    assert result is not None
+    return result()
 
 
 def _mujoco(case: Case) -> Contender:
     """One ``MjData``, so one thread. The state is time, positions, velocities; forces are ``qfrc_applied``."""
     model = with_mujoco.fresh_model_of(case.robot)
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, DT
-    given = [case.states[name] for name in ("q", "qd", "qdd", "tau")]
-    q, qd, _, tau = sixd.interop.to_mujoco(case.robot.model, *given, mujoco_model=model)
+    arguments = [case.states[name] for name in ("q", "qd", "qdd", "tau")]
+    q, qd, _, tau = sixd.interop.to_mujoco(case.robot.model, *arguments, mujoco_model=model)
     names: dict[str, Any] = {
         "rollout": mujoco.rollout.rollout,
         "model": model,
@@ -131,7 +131,7 @@ def _mujoco(case: Case) -> Contender:
     def result() -> Array:
         exec(statement, names)
         end = names["state"][:, -1, 1:]
-        found = sixd.interop.from_mujoco(case.robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(case.robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", statement, names, STEPS * len(q), result)

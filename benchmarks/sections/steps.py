@@ -75,8 +75,8 @@ def _ours(word: str, robot: Robot, states: States) -> Contender:
     eval(statement, names)  # compiles
 
     def result() -> Array:
-        found = np.concatenate(eval(statement, names), axis=-1)
-        return found if rows > 1 else found[None]
+        result = np.concatenate(eval(statement, names), axis=-1)
+        return result if rows > 1 else result[None]
 
     # those with forces compute something else; tests compare them
     compared = None if word in controllers else result
@@ -102,7 +102,7 @@ def _mujoco(robot: Robot, states: States) -> Contender:
             mujoco.mj_step(model, data)
             rows.append(np.concatenate([data.qpos, data.qvel]))
         end = np.array(rows)
-        found = sixd.interop.from_mujoco(robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", "mj_step(model, data)", names, 1, result, 1e-9, partial(begin, 0))

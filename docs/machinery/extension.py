@@ -123,8 +123,8 @@ class CourseDirective(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
-class BesideDirective(SphinxDirective):
-    """``beside``: the source of a function, with equations next to its lines; see sources.py."""
+class SourceDirective(SphinxDirective):
+    """``source``: the source of a function, with equations next to its lines; see sources.py."""
 
     required_arguments = 1
     has_content = True
@@ -133,11 +133,11 @@ class BesideDirective(SphinxDirective):
         """Make the nodes."""
         name = self.arguments[0]
         head = f"`{name.partition(':')[2]}` in `{sources.file_of(name)}`"
-        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["beside"])
+        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["annotated"])
         for row in sources.rows(name, "\n".join(self.content)):
             code = nodes.raw("", _lines(row.code), format="html")
-            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["beside-equation"])
-            block += nodes.container("", code, equation, classes=["beside-row"])
+            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["annotated-equation"])
+            block += nodes.container("", code, equation, classes=["annotated-row"])
         return [block]
 
 
@@ -187,7 +187,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise", ExerciseDirective)
     app.add_directive("course", CourseDirective)
     app.add_directive("reference", ReferenceDirective)
-    app.add_directive("beside", BesideDirective)
+    app.add_directive("source", SourceDirective)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", copy_summary)
     app.connect("html-page-context", _scripts)

@@ -18,7 +18,7 @@ from pathlib import Path
 from machinery.page import DOCS, Page
 from machinery.run import PageError
 
-_DIRECTIVE = re.compile(r"^```\{beside\} (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_DIRECTIVE = re.compile(r"^```\{source\} (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def file_of(name: str) -> Path:
 
 
 def used(page: Page) -> Iterator[tuple[str, str]]:
-    """The names and notes of a page's directives ``beside``."""
+    """The names and notes of a page's directives ``source``."""
     yield from _DIRECTIVE.findall(page.text)
 
 
