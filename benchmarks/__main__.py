@@ -22,8 +22,8 @@ CHAINS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000)
 
 METHOD = """\
 - One process, one thread, except where threads are compared. The programs alternate: each of {rounds} rounds runs every
-  program once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared. Arrays that fit
-  stay in the cache between repetitions; those of 100,000 states are 10 MB and more.
+  program once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared.
+  Arrays that fit stay in the cache between repetitions; those of 100,000 states are 10 MB and more.
 - sixd and the batch calls work on row-major (states, n) arrays of {rows} distinct random states, with preallocated
   results. Pinocchio's batch call uses the same memory as its own column-major (n, states), without copies. Single calls
   repeat one state; Pinocchio's ABA among them runs in its faster convention, WORLD.
