@@ -8,7 +8,7 @@ from samples import KINDS, single_joint, states, trees
 from sixd.algorithms import kinematics, momentum
 from sixd.spatial.dual import duals, parts
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-13  # norm-wise, relative
 COORDINATES = ("body", "aligned", "world")
@@ -25,7 +25,7 @@ def error(x, y):
 
 
 def by_duals(function, model, arrays):
-    """Derivatives of a function of q, qd, … that returns one array (…), by each of them: (…, nv)."""
+    """Return the derivatives (…, nv) of a function of q, qd, … with one result (…), with respect to each argument."""
 
     def slope(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
@@ -88,7 +88,7 @@ def test_momentum_mass_and_energy(name, rng):
 @each
 @pytest.mark.parametrize("per", ["body", "subtree"])
 def test_bodies_and_subtrees(name, per, rng):
-    """Rows of all bodies; those of the world's children add up to the model's."""
+    """Values of all bodies; those of the world's children add up to the model's."""
     model = MODELS[name]
     q, qd, _ = next(states(model, rng))
     found = sixd.momentum_derivatives(model, q, qd, per=per)
@@ -105,7 +105,7 @@ def test_bodies_and_subtrees(name, per, rng):
 
 @pytest.mark.parametrize("name", ["tree0"])
 def test_differences(name, rng):
-    """Central differences of the public functions: truncation and rounding leave 1e-8."""
+    """Central differences of the public functions: truncation and rounding have an error of 1e-8."""
     model, step = MODELS[name], 1e-5
     q, qd, qdd = next(states(model, rng))
     frame, E = frame_of(model), step * np.eye(model.nv)
@@ -126,7 +126,7 @@ def test_differences(name, rng):
 
 @pytest.mark.one_target
 def test_arrays(rng):
-    """Batches, out= and float32; names of the results; NaN stays in its row."""
+    """Batches, out= and float32; names of the results; NaN stays in its sample."""
     arm = sixd.zoo.planar(2)
     q, qd = rng.uniform(-1, 1, (2, 4, 2))
     found = sixd.velocity_derivatives(arm, q, qd, "link2")

@@ -1,7 +1,7 @@
 """Every derivative function, on a floating base with every joint type, springs, damping, armature and f_ext.
 
-Against dual numbers and central differences of compiled code; second order against differences of first order.
-``make long`` runs it: compiling takes nearly all of its time.
+They are compared with dual numbers and central differences of compiled code; second order with differences of first
+order. ``make long`` runs this file: compiling takes nearly all of its time.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from sixd.spatial.dual import duals, parts
 
 pytestmark = pytest.mark.long
 
-DUALS = 1e-13  # norm-wise, relative; found: 1e-14
-DIFFERENCES = 1e-7  # central, step 1e-5; found: 4e-10
+DUALS = 1e-13  # norm-wise, relative; measured: 1e-14
+DIFFERENCES = 1e-7  # central, step 1e-5; measured: 4e-10
 
 
 def error(x, y):
@@ -28,7 +28,7 @@ def error(x, y):
 
 
 def by_duals(function, model, arrays):
-    """Derivatives by each of the arrays q, qd, …, (…, nv)."""
+    """Return the derivatives (…, nv) with respect to each of the arrays q, qd, …."""
 
     def slope(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
@@ -39,7 +39,7 @@ def by_duals(function, model, arrays):
 
 
 def by_differences(function, model, arrays, step=1e-5):
-    """The same by central differences of a public function, all columns as one batch."""
+    """Return the same by central differences of a public function, all columns as one batch."""
     E = step * np.eye(model.nv)
 
     def sides(k):
@@ -58,7 +58,7 @@ def model(request):
 
 @pytest.fixture(params=["random", "near zero", "near pi", "neutral"])
 def state(request, model, rng):
-    """q, qd, a third array, and f_ext; friction jumps at rest, so no velocity is near zero."""
+    """q, qd, a third array, and f_ext; friction is discontinuous at rest, so no velocity is near zero."""
     found = dict(zip(("random", "near zero", "near pi"), states(model, rng, count=3), strict=True))
     found["neutral"] = model.neutral(), *rng.normal(size=(2, model.nv))
     q, qd, x = found[request.param]
@@ -119,7 +119,7 @@ def test_every_function(model, state):
 
 
 def test_products_and_second_order(model, state, rng):
-    """vjp and jvp are products with the analytic derivatives; hvp is the difference of those along a direction."""
+    """vjp and jvp are products with the analytic derivatives; hvp is the derivative of vjp along a direction."""
     row, f_ext = state
     w, d, h = rng.normal(size=model.nv), rng.normal(size=(3, model.nv)), 1e-5
     d = d / np.linalg.norm(d)
@@ -139,7 +139,9 @@ def test_products_and_second_order(model, state, rng):
 
 
 def test_parameters_and_hessians(model, rng):
-    """By inertia, placements, damping, friction, armature and gravity, all at once; columns of the Hessian are products."""
+    """With respect to inertia, placements, damping, friction, armature and gravity, all at once; columns of the Hessian
+    are products.
+    """
     q, qd, x = next(states(model, rng))
     values = {
         "inertia": np.array([sixd.Inertia.from_matrix(I).parameters for I in model.inertia[1:]], dtype=float),
