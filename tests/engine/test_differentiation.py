@@ -129,8 +129,8 @@ def test_functions_of_the_library(function, rng):
 
 def _systems():
     bar, arm = sixd.zoo.four_bar(), sixd.zoo.planar(3)
-    slope = sp.Function("x")(sp.Symbol("t"))
-    bead = sixd.lagrange((1 + slope**2) * slope.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(slope), [slope])
+    place = sp.Function("x")(sp.Symbol("t"))
+    bead = sixd.lagrange((1 + place**2) * place.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(place), [place])
     return {
         "constrained": (sixd.constrained_dynamics, bar, {}),
         "constraints": (sixd.constraint_jacobian, bar, {}),
@@ -138,7 +138,7 @@ def _systems():
         "energies": (sixd.forward_dynamics, bead, {}),
         "hybrid": (sixd.hybrid_dynamics, arm, {"given": arm.joint_names[:1]}),
         "reactions": (sixd.joint_reactions, arm, {}),
-        "slopes": (sixd.inverse_dynamics_derivatives, arm, {}),
+        "derivatives": (sixd.inverse_dynamics_derivatives, arm, {}),
     }
 
 
@@ -271,9 +271,9 @@ def test_own_joint(rng):
     builder.add_body("bead", "world", Parabola(), inertia=sixd.Inertia(1.5, [0, 0, 0]))
     model = builder.build()
     x = rng.normal(size=(3, 1))
-    slopes = sixd.inverse_dynamics_derivatives(model, *x)
+    derivatives = sixd.inverse_dynamics_derivatives(model, *x)
     found = sixd.vjp(sixd.inverse_dynamics, model)(*x, [1.0])
-    assert error(flat(found), flat(tuple(slopes))) < 1e-13
+    assert error(flat(found), flat(tuple(derivatives))) < 1e-13
 
 
 def test_kernels_of_kernels(rng):

@@ -92,11 +92,11 @@ def test_constrained_dynamics(name, rng):
     gradient = sixd.vjp(sixd.constrained_dynamics, model)
     w, v = weights(gradient, rng)
     g = gradient(q, qd, tau, w, v)
-    slopes = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
+    partials = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
     along = g.q @ linear.dq + g.qd @ linear.dqd
-    by_q, by_qd = w @ slopes.qdd_q + v @ slopes.lam_q, w @ slopes.qdd_qd + v @ slopes.lam_qd
+    by_q, by_qd = w @ partials.qdd_q + v @ partials.lam_q, w @ partials.qdd_qd + v @ partials.lam_qd
     assert error(along, by_q @ linear.dq + by_qd @ linear.dqd) < 1e-12
-    assert error(g.tau, w @ slopes.qdd_tau + v @ slopes.lam_tau) < 1e-12
+    assert error(g.tau, w @ partials.qdd_tau + v @ partials.lam_tau) < 1e-12
 
     # the adjoint equals the tangent, along any change
     dx = rng.normal(size=(3, model.nv))
@@ -122,10 +122,10 @@ def test_stabilisation_forces_and_no_constraints(rng):
     """If the equations are independent, every direction is defined; without constraints it is forward dynamics."""
     model, q, qd, tau, _ = state("four_bar", rng)
     f_ext, w = rng.normal(size=(model.nb, 6)), rng.normal(size=3)
-    slopes = sixd.constrained_dynamics_derivatives(model, q + 0.01, qd, tau, f_ext=f_ext, stabilisation=5.0)
+    partials = sixd.constrained_dynamics_derivatives(model, q + 0.01, qd, tau, f_ext=f_ext, stabilisation=5.0)
     gradient = sixd.vjp(sixd.constrained_dynamics, model, stabilisation=5.0)
     g = gradient(q + 0.01, qd, tau, w, np.zeros(2), f_ext=f_ext)
-    assert max(map(error, g, (w @ slopes.qdd_q, w @ slopes.qdd_qd, w @ slopes.qdd_tau))) < 1e-12
+    assert max(map(error, g, (w @ partials.qdd_q, w @ partials.qdd_qd, w @ partials.qdd_tau))) < 1e-12
     arm = sixd.zoo.planar(3)
     g = sixd.vjp(sixd.constrained_dynamics, arm)(q, qd, tau, w, np.zeros(0))
     assert max(map(error, g, sixd.vjp(sixd.forward_dynamics, arm)(q, qd, tau, w))) < 1e-13

@@ -100,9 +100,9 @@ def test_differences_along_the_constraints(name, rng):
 
     h = 2e-3
     values = {s: at(s * h) for s in (-2, -1, 1, 2)}
-    slopes = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
-    assert error(found.qdd_q @ a + found.qdd_qd @ b, slopes[0]) < 1e-7
-    assert error(found.lam_q @ a + found.lam_qd @ b, slopes[1]) < 1e-7
+    derivatives = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
+    assert error(found.qdd_q @ a + found.qdd_qd @ b, derivatives[0]) < 1e-7
+    assert error(found.lam_q @ a + found.lam_qd @ b, derivatives[1]) < 1e-7
 
 
 def test_stabilisation_and_forces(rng):
@@ -183,10 +183,12 @@ def test_loops_of_reduced_models(rng):
         s: sixd.constrained_dynamics(system, *sixd.assemble(system, q + s * h * a, qd + s * h * b), tau)
         for s in (-2, -1, 1, 2)
     }
-    slopes = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
-    assert error(found.qdd_q @ a + found.qdd_qd @ b, slopes[0]) < 1e-7  # differences
-    assert error(found.lam_q @ a + found.lam_qd @ b, slopes[1]) < 1e-7
+    derivatives = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
+    assert error(found.qdd_q @ a + found.qdd_qd @ b, derivatives[0]) < 1e-7  # differences
+    assert error(found.lam_q @ a + found.lam_qd @ b, derivatives[1]) < 1e-7
     w, v = rng.normal(size=system.nv), rng.normal(size=found.lam_q.shape[0])
     gradient = sixd.vjp(sixd.constrained_dynamics, system)(q, qd, tau, w, v)
-    assert abs(gradient.q @ a + gradient.qd @ b - (w @ slopes[0] + v @ slopes[1])) < 1e-7 * np.linalg.norm(gradient.q)
+    assert abs(gradient.q @ a + gradient.qd @ b - (w @ derivatives[0] + v @ derivatives[1])) < 1e-7 * np.linalg.norm(
+        gradient.q
+    )
     assert error(gradient.tau, w @ found.qdd_tau + v @ found.lam_tau) < TIGHT

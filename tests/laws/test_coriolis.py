@@ -47,9 +47,9 @@ def mass_matrix_derivative_program(model):
     """Return a program of ∂M/∂q (nv, nv, nq)."""
     q = Graph().input("q", (model.nq,))
     M = [q[0].graph.lift(x) for x in crba(model, q).ravel()]
-    slopes = [q[0].graph.lift(x) for x in trace_jacobian(M, list(q)).ravel()]
+    derivatives = [q[0].graph.lift(x) for x in trace_jacobian(M, list(q)).ravel()]
     shape = (model.nv, model.nv, model.nq)
-    return make_program([Slot("q", (model.nq,), tuple(q))], [Slot("slopes", shape, tuple(slopes))])
+    return make_program([Slot("q", (model.nq,), tuple(q))], [Slot("derivatives", shape, tuple(derivatives))])
 
 
 def rates(model, q):

@@ -40,7 +40,7 @@ def error(x, y):
 def by_duals(algorithm, model, q, qd, x, f_ext):
     """Return the three derivatives of an algorithm, one direction at a time."""
 
-    def slope(dq, dqd, dx):
+    def derivative(dq, dqd, dx):
         rate = np.asarray(model.configuration_rate(q, dq), dtype=float)
         row = duals(q, rate), duals(qd, dqd), duals(x, dx)
         force = {} if f_ext is None else {"f_ext": duals(f_ext, np.zeros_like(f_ext))}
@@ -48,7 +48,7 @@ def by_duals(algorithm, model, q, qd, x, f_ext):
 
     zero, units = np.zeros(model.nv), np.eye(model.nv)
     directions = [(e, zero, zero) for e in units], [(zero, e, zero) for e in units], [(zero, zero, e) for e in units]
-    return [np.stack([slope(*d) for d in group], axis=1) for group in directions]
+    return [np.stack([derivative(*d) for d in group], axis=1) for group in directions]
 
 
 def by_differences(function, model, q, qd, x, f_ext, step):
@@ -229,10 +229,10 @@ def test_external_forces_are_held_in_the_world(rng):
         J = sixd.jacobian(model, x, model.body_names[0], expressed_in="world")
         return J.T @ wrench
 
-    slope = sixd.inverse_dynamics_derivatives(model, q, zero, zero, f_ext=wrench[None]).q
+    derivative = sixd.inverse_dynamics_derivatives(model, q, zero, zero, f_ext=wrench[None]).q
     bare = sixd.inverse_dynamics_derivatives(model, q, zero, zero).q
     h = 1e-6
-    assert abs((slope - bare)[0, 0] + (moment(q + h) - moment(q - h))[0] / (2 * h)) < 1e-8  # a difference
+    assert abs((derivative - bare)[0, 0] + (moment(q + h) - moment(q - h))[0] / (2 * h)) < 1e-8  # a difference
 
 
 # users' joints --------------------------------------------------------------------------------------
@@ -336,8 +336,8 @@ class Roundabout(sixd.Joint):
 def test_a_varying_subspace_without_a_rate_is_an_error():
     with pytest.raises(sixd.ModelError, match=r"Silent: its S depends on q .* neither subspace_rate nor bias.* Define"):
         joint_slopes(Silent(), np.array([0.0]), np.array([1.0]))
-    slopes = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
-    assert not np.any(slopes.cJ_q)
+    derivatives = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
+    assert not np.any(derivatives.cJ_q)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -399,9 +399,9 @@ def test_own_joints_in_second_order_and_simulation(rng):
     ahead, behind = (first(q + s * dq, qd + s * dqd, tau + s * du, w) for s in (h, -h))
     for x, a, b in zip(found, ahead, behind, strict=True):
         assert error(x, (a - b) / (2 * h)) < 1e-6  # a difference
-    slopes = sixd.forward_dynamics_derivatives(model, q, qd, tau)
+    derivatives = sixd.forward_dynamics_derivatives(model, q, qd, tau)
     linear = sixd.linearize(model, q, qd, tau)
-    assert error(linear.A[3:], np.hstack([slopes.q, slopes.qd])) < 1e-12
+    assert error(linear.A[3:], np.hstack([derivatives.q, derivatives.qd])) < 1e-12
 
 
 @pytest.mark.one_target

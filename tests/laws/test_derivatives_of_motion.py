@@ -27,12 +27,12 @@ def error(x, y):
 def by_duals(function, model, arrays):
     """Return the derivatives (…, nv) of a function of q, qd, … with one result (…), with respect to each argument."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(model.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(function(*map(duals, arrays, rates)))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
 
 
 def frame_of(model):
@@ -76,12 +76,12 @@ def test_momentum_mass_and_energy(name, rng):
         assert max(map(error, found, expected)) < TIGHT
         (expected,) = by_duals(lambda x: momentum.center_of_mass(model, x), model, (q,))
         assert error(sixd.center_of_mass_derivatives(model, q), expected) < TIGHT
-        slopes = sixd.energy_derivatives(model, q, qd)
+        derivatives = sixd.energy_derivatives(model, q, qd)
         by_q, by_qd = by_duals(lambda *row: np.array(momentum.energy(model, *row)), model, (q, qd))
-        assert error(slopes.kinetic_q, by_q[0]) < TIGHT
-        assert error(slopes.potential_q, by_q[1]) < TIGHT
-        assert error(slopes.kinetic_qd, by_qd[0]) < TIGHT
-        assert error(slopes.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
+        assert error(derivatives.kinetic_q, by_q[0]) < TIGHT
+        assert error(derivatives.potential_q, by_q[1]) < TIGHT
+        assert error(derivatives.kinetic_qd, by_qd[0]) < TIGHT
+        assert error(derivatives.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
 
 
 @pytest.mark.many
@@ -110,7 +110,7 @@ def test_differences(name, rng):
     q, qd, qdd = next(states(model, rng))
     frame, E = frame_of(model), step * np.eye(model.nv)
 
-    def slopes(function):
+    def derivatives(function):
         ahead, behind = (function(model.integrate(q, s * E)) for s in (1, -1))
         return np.moveaxis(ahead - behind, 0, -1) / (2 * step)
 
@@ -121,7 +121,7 @@ def test_differences(name, rng):
         (sixd.center_of_mass_derivatives(model, q), lambda x: sixd.center_of_mass(model, x)),
         (sixd.energy_derivatives(model, q, qd).potential_q, lambda x: sixd.energy(model, x, qd)[1]),
     ]  # fmt: skip
-    assert max(error(found, slopes(function)) for found, function in pairs) < 1e-7
+    assert max(error(found, derivatives(function)) for found, function in pairs) < 1e-7
 
 
 @pytest.mark.one_target
@@ -138,6 +138,6 @@ def test_arrays(rng):
     assert sixd.momentum_derivatives(arm, *(x.astype(np.float32) for x in (q, qd))).q.dtype == np.float32
     assert sixd.compile(sixd.energy_derivatives, arm)(q, qd).kinetic_q.shape == (4, 2)
     qd[1] = np.nan
-    slopes = sixd.energy_derivatives(arm, q, qd).kinetic_q
-    assert np.isnan(slopes[1]).any()
-    assert np.isfinite(slopes[[0, 2, 3]]).all()
+    derivatives = sixd.energy_derivatives(arm, q, qd).kinetic_q
+    assert np.isnan(derivatives[1]).any()
+    assert np.isfinite(derivatives[[0, 2, 3]]).all()

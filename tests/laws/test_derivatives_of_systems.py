@@ -49,12 +49,12 @@ def follower():
 def by_duals(system, function, arrays):
     """Return the derivatives (…, nv) of a function of q, qd, … with respect to each argument."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(system.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(np.array(function(*map(duals, arrays, rates))))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(system.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(system.nv)], axis=-1) for k in range(len(arrays))]
 
 
 @pytest.mark.parametrize("make", [gripper, follower])

@@ -30,12 +30,12 @@ def error(x, y):
 def by_duals(function, model, arrays):
     """Return the derivatives (…, nv) with respect to each of the arrays q, qd, …."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(model.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(np.array(function(*map(duals, arrays, rates))))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
 
 
 def by_differences(function, model, arrays, step=1e-5):
@@ -69,14 +69,14 @@ def test_every_function(model, state):
     (q, qd, x), f_ext = state
     frame, held = f"frame{model.nb}", duals(f_ext, np.zeros_like(f_ext))
 
-    def compare(found, algorithm, public, arrays, pick=lambda slopes: slopes):
+    def compare(found, algorithm, public, arrays, pick=lambda result: result):
         assert max(map(error, found, pick(by_duals(algorithm, model, arrays)))) < DUALS
         assert max(map(error, found, pick(by_differences(public, model, arrays)))) < DIFFERENCES
 
     for name, algorithm in {"inverse": rnea, "forward": aba}.items():
-        slopes, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
+        derivatives, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
         compare(
-            slopes(model, q, qd, x, f_ext=f_ext),
+            derivatives(model, q, qd, x, f_ext=f_ext),
             lambda *row, a=algorithm: a(model, *row, f_ext=held),
             lambda *row, p=primal: p(model, *row, f_ext=f_ext),
             (q, qd, x),
@@ -114,7 +114,7 @@ def test_every_function(model, state):
             lambda *row, p=per: momentum.energy(model, *row, per=p),
             lambda *row, p=per: sixd.energy(model, *row, per=p),
             (q, qd),
-            lambda slopes: (slopes[0][0], slopes[1][0], slopes[0][1]),
+            lambda result: (result[0][0], result[1][0], result[0][1]),
         )
 
 
@@ -125,10 +125,10 @@ def test_products_and_second_order(model, state, rng):
     d = d / np.linalg.norm(d)
     for name in ("inverse", "forward"):
         derivatives, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
-        slopes = derivatives(model, *row, f_ext=f_ext)
-        assert max(map(error, sixd.vjp(primal, model)(*row, w, f_ext=f_ext), [w @ s for s in slopes])) < DUALS
+        partials = derivatives(model, *row, f_ext=f_ext)
+        assert max(map(error, sixd.vjp(primal, model)(*row, w, f_ext=f_ext), [w @ s for s in partials])) < DUALS
         along = sixd.jvp(primal, model)(*row, *d, f_ext=f_ext)
-        assert error(along, sum(s @ x for s, x in zip(slopes, d, strict=True))) < DUALS
+        assert error(along, sum(s @ x for s, x in zip(partials, d, strict=True))) < DUALS
         ahead, behind = (
             derivatives(model, model.integrate(row[0], s * d[0]), row[1] + s * d[1], row[2] + s * d[2], f_ext=f_ext)
             for s in (h, -h)

@@ -99,8 +99,8 @@ def test_energy_is_the_quadratic_form_and_gravity_its_gradient(model, rng):
         step = 1e-3
         for k, e in enumerate(np.eye(model.nv) * step):
             V = [sixd.energy(model, model.integrate(q, s * e), qd)[1] for s in (-2, -1, 1, 2)]
-            slope = (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * step)
-            close(slope, at_rest[k], tolerance=1e-9)  # fourth-order differences
+            derivative = (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * step)
+            close(derivative, at_rest[k], tolerance=1e-9)  # fourth-order differences
 
 
 @pytest.mark.many

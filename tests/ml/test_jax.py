@@ -133,8 +133,8 @@ def test_every_joint(kind, rng):
         rate = np.stack([model.configuration_rate(q, e) for e in np.eye(model.nv)])
         assert np.allclose(rate @ by_q, kernel.q, rtol=1e-11, atol=1e-11)
         dq = rng.uniform(-1, 1, model.nq)
-        slope = (cost(q + H * dq, qd, x) - cost(q - H * dq, qd, x)) / (2 * H)
-        assert by_q @ dq == pytest.approx(float(slope), rel=1e-6, abs=1e-6)  # of differences
+        difference = (cost(q + H * dq, qd, x) - cost(q - H * dq, qd, x)) / (2 * H)
+        assert by_q @ dq == pytest.approx(float(difference), rel=1e-6, abs=1e-6)  # of differences
         gradient = jax.grad(cost)
         second = jax.jvp(lambda q: gradient(q, qd, x), (q,), (dq,))[1]  # noqa: B023
         change = (gradient(q + H * dq, qd, x) - gradient(q - H * dq, qd, x)) / (2 * H)
@@ -223,9 +223,9 @@ def test_vmap_over_some_arguments(arm, rng):
     qds = jnp.asarray(rng.uniform(-1, 1, (6, 3)))
     found = jax.vmap(lambda qd: force(q, qd))(qds)
     same_bits(found, sixd.inverse_dynamics(arm, np.asarray(q), np.asarray(qds)[:, None, None], np.asarray(qdd)))
-    slope = jax.grad(lambda q, qd: force(q, qd)[0])
-    for mapped in (jax.vmap(slope, (0, None)), jax.jit(jax.vmap(slope, (0, None)))):
-        each = np.stack([slope(row, qd) for row in q[0]])
+    gradient = jax.grad(lambda q, qd: force(q, qd)[0])
+    for mapped in (jax.vmap(gradient, (0, None)), jax.jit(jax.vmap(gradient, (0, None)))):
+        each = np.stack([gradient(row, qd) for row in q[0]])
         assert np.allclose(mapped(q[0], qd), each, rtol=1e-13, atol=1e-14)
     # the gradient with respect to what all samples share is the sum over the samples
     shared = jax.grad(lambda qd: force(q, qd).sum())(qd)
@@ -314,10 +314,10 @@ def test_external_forces(arm, state, rng):
     same_bits(
         sj.inverse_dynamics(arm, *state, f_ext=f_ext), sixd.inverse_dynamics(arm, *map(np.asarray, state), f_ext=f_ext)
     )
-    slope = jax.grad(lambda f: sj.inverse_dynamics(arm, *state, f_ext=f)[0])(f_ext)
+    gradient = jax.grad(lambda f: sj.inverse_dynamics(arm, *state, f_ext=f)[0])(f_ext)
     e = np.eye(6)[2][None] * np.eye(arm.nb)[:, 1:2]
     change = sj.inverse_dynamics(arm, *state, f_ext=f_ext + e)[0] - sj.inverse_dynamics(arm, *state, f_ext=f_ext)[0]
-    assert slope[1, 2] == pytest.approx(float(change), abs=1e-12)
+    assert gradient[1, 2] == pytest.approx(float(change), abs=1e-12)
 
 
 def test_ignored_entries_have_no_gradient(arm, state):

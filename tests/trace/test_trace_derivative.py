@@ -107,8 +107,8 @@ def test_infinite_derivatives_count_as_zero():
     """√max(0, x) times something: flat where x ≤ 0, not NaN."""
     x = inputs_of(1)
     found = directional([sqrt(maximum(0, x[0])) * (x[0] + 1)], x, np.eye(1, dtype=int))
-    for value, slope in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
-        assert_allclose(evaluate(x, found, np.array([value]))[0, 0], slope, atol=1e-15)
+    for value, expected in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
+        assert_allclose(evaluate(x, found, np.array([value]))[0, 0], expected, atol=1e-15)
 
 
 def test_held_values():
@@ -122,9 +122,9 @@ def test_held_values():
     assert graph.const(2.0).held().is_value(2)
     forward, reverse = jvp([z], [x, y], [1, 0]), vjp([z], [x, y], [1])
     assert reverse[1] == 0
-    value, *slopes = resolved([z, forward[0], reverse[0]])
+    value, *derivatives = resolved([z, forward[0], reverse[0]])
     slots = [Slot("x", (), (x,)), Slot("y", (), (y,))]
-    program = make_program(slots, [Slot("out", (3,), (value, *slopes))])
+    program = make_program(slots, [Slot("out", (3,), (value, *derivatives))])
     assert "held" not in program.count()
     (found,) = program.evaluate(0.3, 0.7)
     expected = 0.3 * 0.7 + 2 * np.sin(0.3) * 2 * 0.3
@@ -138,10 +138,10 @@ def test_branches_that_are_not_selected_do_not_matter():
     s = sqrt(x)
     twice = (x > 0).where(s, 0) + (x > -1).where((x > 0.5).where(s, 2), 1)
     for y in (twice, (x > 0).where(1 / x, 3), (x > 0).where(s * s * s, x)):
-        (slope,) = vjp([y], [x], [1.0])
-        assert evaluate([x], np.array([slope]), [0.0])[0] in (0.0, 1.0)
-    (slope,) = vjp([twice], [x], [1.0])
-    assert_allclose(evaluate([x], np.array([slope]), [4.0]), [0.5], rtol=1e-14)
+        (gradient,) = vjp([y], [x], [1.0])
+        assert evaluate([x], np.array([gradient]), [0.0])[0] in (0.0, 1.0)
+    (gradient,) = vjp([twice], [x], [1.0])
+    assert_allclose(evaluate([x], np.array([gradient]), [4.0]), [0.5], rtol=1e-14)
 
 
 def test_bounded_derivatives_of_roots():
