@@ -21,6 +21,7 @@ LAYERS = [
     "version",
     "locks",
     "body_marks",
+    "lazy",
     "gc_pause",
     "slow_work",
     "atomic",

@@ -185,9 +185,9 @@ def test_to_cpu(gpu, rng):
     assert np.array_equal(copy.energy, true.energy)
     assert copy.facts == true.facts
     assert "5" in repr(found)
-    with pytest.raises(DeviceError, match=r"energy is made on the processor.* trajectory.to_cpu\(\).energy"):
+    with pytest.raises(DeviceError, match=r"energy is made on the CPU.* trajectory.to_cpu\(\).energy"):
         found.energy  # noqa: B018
-    with pytest.raises(DeviceError, match="plot is made on the processor"):
+    with pytest.raises(DeviceError, match="plot is made on the CPU"):
         found.plot()
     with pytest.raises(AttributeError, match="no attribute 'plott'"):
         found.plott()
