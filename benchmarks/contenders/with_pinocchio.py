@@ -45,7 +45,7 @@ def fits(robot: Robot) -> bool:
 
 
 def batch(name: str, task: Task, robot: Robot, states: States) -> list[Contender]:
-    """``rneaInParallel`` or ``abaInParallel`` with one thread, the result written into a given array; else nothing."""
+    """``rneaInParallel`` or ``abaInParallel`` with one thread, written into an existing array; else nothing."""
     conversion = _conversion(robot)
     theirs = conversion.states(states)
     contender = Pinocchio(model_of(robot), theirs).batch(name, task.function.__name__)

@@ -36,7 +36,7 @@ def measure(session: Session) -> None:
     _child(session, "rnea", "ur5", session.folder / "thrown away")  # leaves bytecode of all that is imported
     _imports(session)
     report.paragraph(
-        f"Seconds of the first call of the public function after `import sixd` and loading the robot ({ROWS} rows, "
+        f"Seconds of the first call of the public function after `import sixd` and loading the robot ({ROWS} states, "
         "float64). Cold: `SIXD_CACHE_DIR` is an empty folder. Warm: another process has filled it. 'unbatched': the "
         "first call for one state, after the batch. 'load': reading the robot's file, not part of the first call."
     )
