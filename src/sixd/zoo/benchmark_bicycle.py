@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.constraints import Rolling
+from sixd.constraints.rolling import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
 from sixd.spatial.scalar import Array, is_number
