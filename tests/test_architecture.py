@@ -16,51 +16,36 @@ import sixd
 SOURCE = Path(sixd.__file__).parent
 TESTS = Path(__file__).parent
 
+ROOT = TESTS.parent
+# what the last column of CONTRIBUTING's table forbids: modules, without those after them
+SUBJECTS = {
+    "robots": (["model"], []),
+    "graphs": (["trace"], []),
+    "traces": (["trace"], []),
+    "batches": (["runtime.batch"], []),
+    "compiled code": (["codegen", "runtime", "engine"], ["runtime.batch"]),
+    "algorithms": (["algorithms"], []),
+    "physics": (["algorithms", "constraints"], []),
+    "files": (["io"], []),
+    "time steps": (["simulation"], []),
+    "pictures": (["geometry", "viewer", "drawing"], []),
+    "the page": (["viewer"], []),
+    "figures": (["drawing"], []),
+}
+
+
+def rows():
+    """The table of CONTRIBUTING.md: the folders and modules of each row, and what they must not know about."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for line in text[text.index("| in `src/sixd`") :].partition("\n\n")[0].splitlines()[2:]:
+        where, _, unknown = (cell.strip() for cell in line.strip("|").split(" | "))
+        names = [name.strip(" `").removesuffix(".py").replace("/", ".") for name in where.split(",")]
+        yield names, [subject.strip() for subject in unknown.strip("| ").split(",") if subject.strip()]
+
+
 # each layer may import from itself and from those before it
-LAYERS = [
-    "errors",
-    "version",
-    "locks",
-    "body_marks",
-    "gc_pause",
-    "slow_work",
-    "atomic",
-    "file_limits",
-    "notebook",
-    "spatial",
-    "trace",
-    "codegen",
-    "runtime",
-    "model",
-    "algorithms",
-    "constraints",
-    "io",
-    "interop",
-    "zoo",
-    "engine",
-    "cuda",
-    "api",
-    "inspection",
-    "symbolic",
-    "actuation",
-    "forces",
-    "trajectory",
-    "identification",
-    "simulation",
-    "ik",
-    "controllers",
-    "geometry",
-    "viewer",
-    "drawing",
-    "spatial_v2",
-    "torch",
-    "jax",
-    "cli",
-    "__main__",
-]
+LAYERS = [name for names, _ in rows() for name in names if "." not in name] + ["__main__"]
 OPTIONAL = ("torch", "jax")  # layers that need the package of that name
-# these are above `runtime` and `trace` in that order, but must not import them
-PHYSICS = ("spatial", "model/joints", "algorithms")
 LOADED = ("sixd.spatial", "sixd.model", "sixd.trace")  # by ``import sixd``
 MOST_LINES, MOST_FILES = 400, 13
 
@@ -147,13 +132,31 @@ def test_modules_can_be_imported_by_threads():
         pytest.fail("threads may wait for each other: " + " <- ".join(error.args[1]))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in FILES if str(p.relative_to(SOURCE)).startswith(PHYSICS)],
-    ids=lambda p: str(p.relative_to(SOURCE)),
-)
-def test_physics_knows_no_batches_and_no_traces(path):
-    assert not {"runtime", "trace"} & layers(path)
+def within(name, modules):
+    """Whether a dotted name without ``sixd.`` is one of these modules or inside of one."""
+    return f"{name}.".startswith(tuple(f"{module}." for module in modules))
+
+
+@pytest.mark.parametrize(("names", "subjects"), [row for row in rows() if row[1]], ids=lambda x: ",".join(x))
+def test_folders_do_not_know_what_the_table_forbids(names, subjects):
+    """Each row of CONTRIBUTING's table, also by imports inside functions and for type checkers."""
+    if subjects == ["everything below"]:
+        forbidden, except_for = [name for name in LAYERS if name not in names], []
+    else:
+        forbidden, except_for = ([name for s in subjects for name in SUBJECTS[s][k]] for k in (0, 1))
+    inside = {name: path for name, path in MODULES.items() if within(name.removeprefix("sixd."), names)}
+    assert inside
+    used = {(name, n) for name, path in inside.items() for n in imports(path) if n.startswith("sixd.")}
+    tails = {(name, n.removeprefix("sixd.")) for name, n in used}
+    assert {x for x in tails if within(x[1], forbidden) and not within(x[1], except_for)} == set()
+
+
+def test_the_table_has_every_folder():
+    """And names nothing that does not exist."""
+    listed = [name for names, _ in rows() for name in names]
+    assert len(listed) == len(set(listed))
+    assert {name for name in listed if f"sixd.{name}" not in MODULES} == set()
+    assert {name.split(".")[1] for name in MODULES if "." in name} == set(LAYERS)
 
 
 def test_no_module_is_hidden_by_an_object():
@@ -194,6 +197,69 @@ def test_public_definitions_have_docstrings():
     found = {path: public_definitions(syntax(path)) for path in MODULES.values()}
     bare = [f"{p.relative_to(SOURCE)}: {d.name}" for p, ds in found.items() for d in ds if not ast.get_docstring(d)]
     assert bare == []
+
+
+MOST_COMPLEX = 20
+# functions that are still above it
+COMPLEX = {
+    "algorithms/constrained/rank.py: _find",
+    "cli/tree.py: tree_table",
+    "codegen/llvm/body.py: tasks",
+    "drawing/bodies.py: body_pieces",
+    "engine/evaluate.py: _use_code",
+    "engine/evaluate.py: evaluate",
+    "engine/public.py: _front",
+    "geometry/mounts.py: stand",
+    "identification/tables.py: _chosen",
+    "ik/targets.py: _task",
+    "runtime/cuda/routine.py: __call__",
+    "runtime/machine_code.py: link",
+    "runtime/routine.py: quick",
+    "simulation/ensemble/ensemble.py: ensemble",
+    "simulation/gpu_motions.py: step_on_gpu",
+    "simulation/gpu_rows.py: make_rows",
+    "simulation/stepping/adaptive.py: integrate_adaptively",
+    "spatial/shapes.py: mesh",
+    "symbolic/arguments.py: matrix",
+    "symbolic/equations/from_model.py: parallel_axes",
+    "symbolic/lagrange/euler_lagrange.py: euler_lagrange",
+    "trace/adjoint.py: forward_backward",
+    "trajectory/arrays.py: checked_fields",
+}
+
+
+def decisions(node):
+    """The cyclomatic complexity that a statement or expression adds, as the program radon counts it; nested functions
+    and classes are counted for themselves.
+    """
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return 0
+    if isinstance(node, ast.Assert):
+        return 1
+    own = 0
+    if isinstance(node, (ast.If, ast.IfExp)):
+        own = 1
+    elif isinstance(node, ast.Try):
+        own = len(node.handlers) + bool(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        own = len(node.values) - 1
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        own = 1 + bool(node.orelse)
+    elif isinstance(node, ast.comprehension):
+        own = 1 + len(node.ifs)
+    elif isinstance(node, ast.Match):
+        own = sum(not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None) for case in node.cases)
+    return own + sum(map(decisions, ast.iter_child_nodes(node)))
+
+
+def test_functions_are_simple():
+    functions = [
+        (f"{path.relative_to(SOURCE).as_posix()}: {node.name}", 1 + sum(map(decisions, node.body)))
+        for path in MODULES.values()
+        for node in ast.walk(syntax(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    assert {name for name, complexity in functions if complexity > MOST_COMPLEX} == COMPLEX
 
 
 # public twins: each is a tuple of its own library's arrays
