@@ -32,8 +32,8 @@ def check() -> None:
     if found:
         listed = ", ".join(f"{name} ({count:,} rows)" for name, count in found.items())
         raise SingularError(
-            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the CPU, "
-            f"where the error names the cause."
+            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
+            "CPU, where the error names the cause."
         )
 
 
