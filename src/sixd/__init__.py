@@ -57,12 +57,11 @@ model                                  Prismatic RackAndPinion Revolute Shape Sp
 runtime.cache                          cache_info clear_cache
 runtime.threads                        get_num_threads set_num_threads
 simulation.ensemble.draws              grid
-simulation.ensemble.ensemble           ensemble
-simulation.gradients.rollout_gradient  rollout_gradient
-simulation.gradients.step_derivatives  step_derivatives
+simulation.functions                   ensemble rollout_gradient simulate step step_derivatives
 simulation.nonsmooth.rigid_ground      RigidGround
 simulation.nonsmooth.rigid_limits      RigidLimits
-simulation.simulate                    simulate step
+simulation.scenario                    Scenario
+simulation.stepper                     Stepper
 spatial                                Inertia box capsule cone constrained_body cylinder ellipsoid mesh placement
 spatial                                point relative_inertia rod sphere tube where
 symbolic.equations.equations           Equations

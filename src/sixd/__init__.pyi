@@ -137,13 +137,15 @@ from sixd.runtime.cache import clear_cache as clear_cache
 from sixd.runtime.threads import get_num_threads as get_num_threads
 from sixd.runtime.threads import set_num_threads as set_num_threads
 from sixd.simulation.ensemble.draws import grid as grid
-from sixd.simulation.ensemble.ensemble import ensemble as ensemble
-from sixd.simulation.gradients.rollout_gradient import rollout_gradient as rollout_gradient
-from sixd.simulation.gradients.step_derivatives import step_derivatives as step_derivatives
+from sixd.simulation.functions import ensemble as ensemble
+from sixd.simulation.functions import rollout_gradient as rollout_gradient
+from sixd.simulation.functions import simulate as simulate
+from sixd.simulation.functions import step as step
+from sixd.simulation.functions import step_derivatives as step_derivatives
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround as RigidGround
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits as RigidLimits
-from sixd.simulation.simulate import simulate as simulate
-from sixd.simulation.simulate import step as step
+from sixd.simulation.scenario import Scenario as Scenario
+from sixd.simulation.stepper import Stepper as Stepper
 from sixd.spatial import Inertia as Inertia
 from sixd.spatial import box as box
 from sixd.spatial import capsule as capsule
@@ -236,6 +238,7 @@ __all__ = [
     "Rolling",
     "RollingSphere",
     "ScalarTypeError",
+    "Scenario",
     "Shape",
     "ShapeError",
     "SimulationWarning",
@@ -244,6 +247,7 @@ __all__ = [
     "Spherical",
     "SpringDamper",
     "State",
+    "Stepper",
     "Thruster",
     "TraceError",
     "Trajectory",

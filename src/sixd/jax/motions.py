@@ -17,9 +17,9 @@ from sixd.jax.functions import as_array, call, common_dtype, evaluate
 from sixd.jax.operators import operator_of
 from sixd.jax.rollouts import roll, rolled_of
 from sixd.model.system import System, require_system
+from sixd.simulation.arguments import nonnegative, positive, whole
 from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
 from sixd.simulation.problem import PROJECTED
-from sixd.simulation.setup import positive, whole
 
 
 class Motion(NamedTuple):
@@ -104,7 +104,7 @@ def _setting(
         raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
     every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
     names = tuple(str(name) for name in parameters or {})
-    strength = positive(where, "stabilisation", stabilisation, "1/s")
+    strength = nonnegative(where, "stabilisation", stabilisation, "1/s")
     setting = Setting(where, method, f_ext is not None, elements(where, every), names, constraints, strength)
     return setting, ({} if f_ext is None else {"f_ext": f_ext}) | dict(parameters or {})
 
@@ -206,7 +206,7 @@ def _fused(
     q, qd = _start(model, first, rate, taus, dtype, options)
     if taus.shape[-2] == 0:
         return Motion(q[..., None, :], qd[..., None, :])
-    h = positive(where, "dt", dt, "s", zero=False)
+    h = positive(where, "dt", dt, "s")
     rolled = rolled_of(model, setting, dtype)
     given = (q, qd, taus.astype(dtype), *(x.astype(dtype) for x in extra))
     return Motion(*roll(rolled, float(h), float(t), given))

@@ -11,9 +11,9 @@ import torch
 from sixd.errors import ScalarTypeError
 from sixd.forces.elements import elements
 from sixd.model.system import System, require_system
+from sixd.simulation.arguments import nonnegative, positive, whole
 from sixd.simulation.gradients.whole_step import Setting, step_request
 from sixd.simulation.problem import PROJECTED
-from sixd.simulation.setup import positive, whole
 from sixd.torch import operators, rollouts
 from sixd.torch.functions import evaluate
 from sixd.torch.tensors import NAMES, as_tensor, kind_of
@@ -76,7 +76,7 @@ def step(
     else:
         handle, names, cores = _step(model, *key)
     if not handle:
-        number = float(positive("step", "dt", dt, "s", zero=False)) if not isinstance(dt, torch.Tensor) else float(dt)
+        number = float(positive("step", "dt", dt, "s")) if not isinstance(dt, torch.Tensor) else float(dt)
         motion = _roll(setting, model, q, qd, tau, number, float(t), more, dtype, device, single=True)
         return motion.q[..., -1, :], motion.qd[..., -1, :]
     given = zip(names, (q, qd, dt, t, tau, *more), cores, strict=True)
@@ -125,7 +125,7 @@ def rollout(
     _require_system("rollout", model)
     setting = _setting("rollout", method, f_ext, forces, parameters, constraints, stabilisation)
     more = (() if f_ext is None else (f_ext,)) + tuple((parameters or {}).values())
-    h = positive("rollout", "dt", dt, "s", zero=False)
+    h = positive("rollout", "dt", dt, "s")
     if callable(controls) and not isinstance(controls, torch.Tensor):
         if steps is None:
             raise ScalarTypeError("rollout: controls is a function, expected steps=, the number of steps, with it.")
@@ -230,7 +230,7 @@ def _as_setting(
     stabilisation: float,
 ) -> Setting:
     forces = elements(where, tuple(_object(x) for x in addresses))
-    strength = positive(where, "stabilisation", stabilisation, "1/s")
+    strength = nonnegative(where, "stabilisation", stabilisation, "1/s")
     return Setting(where, method, has_f_ext, forces, parameters, constraints, strength)
 
 

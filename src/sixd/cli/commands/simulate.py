@@ -109,7 +109,8 @@ def simulate(source: RobotSource, **options: Any) -> int:
     began = perf_counter()
     method, dt = options["method"], options["dt"]
     if method == AUTOMATIC:
-        method, reason = automatic_method(model, begin.q, begin.qd, options["duration"], dt=dt, controller=controller)
+        run = sixd.Scenario(model, controller=controller, dt=dt, where="simulate")
+        method, reason = automatic_method(run, begin.q, begin.qd, options["duration"])
         if reason:
             print_notes([f"method {method!r} was chosen, since {reason}."])
     stepping = {"dt": dt, "method": method, "record_every": every}
