@@ -70,6 +70,7 @@ QUOTED = re.compile(r"“[^”]*”|^> .*$", re.MULTILINE)  # in pages: what oth
 
 # folders whose texts are still to be rewritten
 PENDING = {
+    "tests/viewer",
     "CHANGELOG.md", "benchmarks", "benchmarks/contenders", "benchmarks/sections", "docs/coming_from", "docs",
     "docs/course", "docs/decisions", "docs/how_do_i", "docs/machinery", "docs/theory", "examples",
     "src/sixd/actuation", "src/sixd/algorithms", "src/sixd/api", "src/sixd/cli", "src/sixd/codegen",

@@ -130,7 +130,7 @@ def inverse_kinematics(
     base = _neutral(space, list(problem.boxed.values()), lower, upper, held)
     search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
     if not samples.size:
-        return _result(space, nothing(samples.count, space.system.nq), samples.batch, dtype)
+        return _result(space, nothing(samples.number, space.system.nq), samples.batch, dtype)
     moving = np.zeros(space.system.nq, bool)
     moving[list(search.code.moving)] = True
     attempts = restarts + (start is None and near is None)
@@ -157,7 +157,7 @@ class SampleArrays(NamedTuple):
     q0: Array | None
     posture: Array | None
     batch: tuple[int, ...]
-    count: int
+    number: int
     dtype: str
 
     @property
