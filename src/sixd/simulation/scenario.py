@@ -86,6 +86,12 @@ class Scenario:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def structure(self) -> tuple[Any, ...]:
+        """What the code of its steps depends on if controller, f_ext and parameters are inputs: a key for one model."""
+        names = tuple(self.parameters)
+        return self.method, self.f_ext is not None, self.forces, names, self.constraints, self.stabilisation
+
     def simulate(
         self,
         q: Any,

@@ -20,7 +20,7 @@ from sixd.model.system import System
 from sixd.runtime.array_libraries import are_tensors, with_numpy
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.controller import independent_copy
-from sixd.simulation.setup import make_problem
+from sixd.simulation.setup import make_problem, require_inertia
 from sixd.simulation.stepping.compiled_steps import rollout
 from sixd.simulation.stepping.fixed import STEP
 from sixd.simulation.stepping.single_step import step_code
@@ -199,6 +199,7 @@ class Stepper:
         )
         problem, self._sampled = make_problem(_STEPPER, run)
         require_stateless(problem)
+        require_inertia(problem)
         self._constant = run.controller if problem.law is None and self._sampled is None else None
         self._run = run if problem.law is not None else replace(run, controller=None, sample_time=None)
         self._f_ext = run.f_ext if problem.has_f_ext else None

@@ -20,11 +20,12 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-else:  # numpy.typing takes 20 ms to import
-    Array = np.ndarray
+else:  # the import of numpy.typing needs 20 ms
+    Array, ArrayLike = np.ndarray, Any
 Scalar = Any
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}

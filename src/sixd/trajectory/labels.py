@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sixd.model import joints
 from sixd.model.joints import Joint
@@ -12,8 +12,8 @@ from sixd.model.system import System
 
 QUATERNION = "1"  # the unit of a quaternion's entries
 
-# of each joint: name:unit of every coordinate, of every freedom, and of its force; a joint of one freedom needs no
-# name. Joints that are not listed have numbers for names, and no units
+# of each joint: name:unit of every coordinate, of every degree of freedom, and of its force; a joint of one DoF needs
+# no name. Joints that are not listed have numbers for names, and no units
 _KINDS: dict[type[Joint], tuple[str, str, str]] = {
     joints.Revolute: (":rad", ":rad/s", ":N m"),
     joints.Prismatic: (":m", ":m/s", ":N"),
@@ -71,11 +71,11 @@ def labels_of(system: System) -> Labels:
     """Return the labels of a system's entries; those of a Lagrangian system are its coordinates, without units."""
     columns: list[tuple[Column, ...]] = []
     for k in range(3):
-        found: list[Column] = []
+        entries: list[Column] = []
         for name in system.joint_names:
             own = (system.v_slice if k else system.q_slice)(name)
-            found += _columns(name, _joint(system, name), k, own.stop - own.start)
-        columns.append(tuple(found))
+            entries += _columns(name, _joint(system, name), k, own.stop - own.start)
+        columns.append(tuple(entries))
     return Labels(*columns)
 
 
@@ -85,8 +85,8 @@ def numbered(nq: int, nv: int) -> Labels:
     return Labels(q, v, v)
 
 
-def tree_behind(system: Any) -> Model | None:
-    """Return the model that a reduced model or equations were made from, or the model itself; None if there is none."""
+def tree_behind(system: object) -> Model | None:
+    """Return the model that a reduced model or equations were made from, or the model itself; None without a model."""
     while system is not None and not isinstance(system, Model):
         system = getattr(system, "model", None)
     return system
