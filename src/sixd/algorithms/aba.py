@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.kinematics import ZERO6, joint_kinematics
+from sixd.algorithms.linear.dense import inverse_small
 from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.rnea import outward, subtract_external_forces
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, Scalar, is_number, is_zero
+from sixd.spatial.scalar import Array, is_number, is_zero
 from sixd.spatial.transform import congruence, mirror_upper
 
 
@@ -33,33 +34,6 @@ class Articulated(NamedTuple):
     D: list[Array]
     D_inv: list[Array]
     UD_inv: list[Array]
-
-
-def factors_small(D: Array) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """L and the reciprocals r of the pivots: D = L diag(1/r) Lᵀ of a joint's size (≤ 6), unrolled over scalars."""
-    n = len(D)
-    L = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    d: list[Scalar] = []  # pivots
-    r: list[Scalar] = []
-    for j in range(n):
-        d.append(D[j, j] - sum(L[j][k] * L[j][k] * d[k] for k in range(j)))
-        r.append(1 / d[j])
-        for i in range(j + 1, n):
-            L[i][j] = (D[i, j] - sum(L[i][k] * L[j][k] * d[k] for k in range(j))) * r[j]
-    return L, r
-
-
-def inverse_small(D: Array) -> Array:
-    """Inverse of a symmetric positive definite matrix of a joint's size (≤ 6), by LDLᵀ."""
-    n = len(D)
-    L, r = factors_small(D)
-    # W = L⁻¹, then D⁻¹ = Wᵀ diag(r) W
-    W = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    for j in range(n):
-        for i in range(j + 1, n):
-            W[i][j] = -sum(L[i][k] * W[k][j] for k in range(j, i))
-    inverse = [[sum(W[k][i] * W[k][j] * r[k] for k in range(max(i, j), n)) for j in range(n)] for i in range(n)]
-    return mirror_upper(np.array(inverse).reshape(n, n))
 
 
 def articulated_inertias(

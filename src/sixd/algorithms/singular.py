@@ -16,10 +16,11 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from sixd.algorithms.aba import Articulated, articulated_inertias, factors_small
+from sixd.algorithms.aba import Articulated, articulated_inertias
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
+from sixd.algorithms.linear.dense import factors_small
 from sixd.algorithms.solve import solve_factored, times_columns
 from sixd.model.memo import remember
 from sixd.model.model import Model

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.aba import inverse_small
+from sixd.algorithms.linear.dense import inverse_small
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_vector

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.linear.dense import solve_free
 from sixd.ik.task_rows import FrameTask, joint_slices, posture_error, squared
 from sixd.model.joints import Joint
 from sixd.model.system import System
-from sixd.simulation.nonsmooth.impulses.responses import solve_free
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 from sixd.trace.derivative import directional
 from sixd.trace.expr import Expr

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.jacobian import jacobian
+from sixd.algorithms.linear.active_set import ActiveSet, Bounds
+from sixd.algorithms.linear.responses import DenseResponse
 from sixd.algorithms.momentum import centroidal_matrix
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.ik.task_rows import joint_slices, posture_error, squared, total_mass
@@ -15,8 +17,6 @@ from sixd.model.joints import Joint
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.routine import Rollout
-from sixd.simulation.nonsmooth.impulses.active_set import ActiveSet, Bounds
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt
 from sixd.trace.program import Program, trace
@@ -65,7 +65,7 @@ def _recipe(system: System, rates: tuple[Rate, ...], posture: bool, dtype: str) 
     shapes |= {f"weights {k}": (2,) for k in range(len(rates))}
     shapes |= {"lower": (nq,), "upper": (nq,), "fastest": (nv,), **dict.fromkeys(_NUMBERS, ())}
     response = DenseResponse(nv, nv)
-    solver = ActiveSet(response, nv, False, dtype)
+    solver = ActiveSet(response, nv, False, dtype, trace)
     make, judge = _programs(system, rates, shapes, dtype)
 
     def step(stages: Stages, qd: Array, residual: Any, solved: Any, *arrays: Any) -> Any:

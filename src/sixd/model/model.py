@@ -22,9 +22,8 @@ from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
-from sixd.model.sparsity import expand_parent
 from sixd.model.system import System, library
-from sixd.model.tree import Tree
+from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose

@@ -19,6 +19,7 @@ from sixd.algorithms.aba import aba, hybrid
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
+from sixd.algorithms.linear.tree import ltdl, solve_l, solve_lt
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
@@ -32,7 +33,6 @@ from sixd.io.spatial_v2.structures import (
     parents,
 )
 from sixd.model.model import Model
-from sixd.model.sparsity import ltdl, solve_l, solve_lt
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array
 from sixd.spatial_v2.compiled import Mechanism, mechanism, row

@@ -32,53 +32,17 @@ from sixd.algorithms.constrained.rows import (
     padded_error,
 )
 from sixd.algorithms.crba import crba
+from sixd.algorithms.linear.tree import Metric, tree_metric
 from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
-from sixd.model.sparsity import Factors, ltdl, reciprocal
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.scalar import Array, Scalar, is_number, where
 
 
-class Metric(NamedTuple):
-    """M = Lᵀ diag(1/w) L with the sparsity of the tree; ``branch`` lists the freedoms that carry each freedom."""
-
-    L: Array
-    weight: Array
-    branch: tuple[tuple[int, ...], ...]
-
-    def lower(self, a: Array) -> Array:
-        """L⁻ᵀ a (n,)."""
-        u = list(a)
-        for i in reversed(range(len(u))):
-            for j in self.branch[i]:
-                u[j] = u[j] - u[i] * self.L[i, j]
-        return np.array(u)
-
-    def raised(self, z: Array) -> Array:
-        """L⁻¹ z (n,)."""
-        x: list[Scalar] = []
-        for i in range(len(z)):
-            total = z[i]
-            for j in self.branch[i]:
-                total = total - x[j] * self.L[i, j]
-            x.append(total)
-        return np.array(x)
-
-    def solve(self, B: Array) -> Array:
-        """M⁻¹ B for B (n,), or for the columns of B (n, m)."""
-        if B.ndim == 1:
-            return self.raised(self.lower(B) * self.weight)
-        return np.array([self.solve(b) for b in B.T]).reshape(B.shape[1], len(B)).T
-
-
 def mass_metric(system: System, q: Array) -> Metric:
     """The factors of the mass matrix at q (nq,)."""
-    branch: list[tuple[int, ...]] = []
-    for p in system.dof_parent:
-        branch.append((p, *branch[p]) if p >= 0 else ())
-    L, D = ltdl(system.apply("mass_matrix", crba, q), system.dof_parent)
-    return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
+    return tree_metric(system.apply("mass_matrix", crba, q), system.dof_parent)
 
 
 def row_targets(system: System, q: Array, qd: Array, t: Scalar, stabilisation: Scalar = 0.0) -> Array:
@@ -96,11 +60,6 @@ def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, 
     A = constraint_jacobian(system, q)
     found = _smallest("solve_on_rows", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
     return _marked(found.basis, metric.raised(z + found.p * metric.weight))
-
-
-def metric_of(found: Factors) -> Metric:
-    """The metric of a symmetric matrix other than M, from its factors, with their own zeros."""
-    return Metric(found.L, found.weight, found.pattern)
 
 
 def constrained_dynamics(

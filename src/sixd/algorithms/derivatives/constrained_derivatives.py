@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.constrained.dynamics import (
-    Metric,
     mass_metric,
     row_targets,
     solve_with_multipliers,
@@ -25,6 +24,7 @@ from sixd.algorithms.constrained.least_norm import EXACT, RankLimits
 from sixd.algorithms.constrained.rank import assembled_rank
 from sixd.algorithms.constrained.rows import constraint_bias, constraint_jacobian, padded_error
 from sixd.algorithms.derivatives.any_system import inverse_slopes
+from sixd.algorithms.linear.tree import Metric
 from sixd.algorithms.rnea import bias_force
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts

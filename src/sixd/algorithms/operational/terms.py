@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.aba import factors_small, inverse_small
 from sixd.algorithms.constrained.dynamics import comparable, mass_metric
 from sixd.algorithms.constrained.least_norm import EXACT, RankLimits, back_substitute, orthogonalize
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import acceleration
+from sixd.algorithms.linear.dense import factors_small, inverse_small
 from sixd.algorithms.operational.stack import Stack, row_count
 from sixd.algorithms.rnea import bias_force
 from sixd.algorithms.singular import anywhere, is_large
