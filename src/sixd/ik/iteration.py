@@ -20,7 +20,6 @@ import numpy as np
 
 from sixd.algorithms.linear.dense import solve_free
 from sixd.ik.task_rows import FrameTask, joint_slices, posture_error, squared
-from sixd.model.joints import Joint
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 from sixd.trace.derivative import directional
@@ -70,7 +69,7 @@ class IKProblem:
         found: dict[int, int] = {}
         v = 0
         for joint, i in joint_slices(self.system):
-            if type(joint).integrate is Joint.integrate:
+            if joint.is_vector_space:
                 found |= {v + k: i.start + k for k in range(joint.nv)}
             v += joint.nv
         return found

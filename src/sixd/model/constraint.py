@@ -117,7 +117,7 @@ class Explicit(Constraint):
     def verify(self, joints: Mapping[str, Joint]) -> None:
         """Raise if a dependent joint has coordinates that are not real numbers, such as a quaternion."""
         for name in self.dependent:
-            if type(joints[name]).integrate is not Joint.integrate:
+            if not joints[name].is_vector_space:
                 raise ModelError(
                     f"add_constraint: {self.label} makes joint {name!r} dependent, a {type(joints[name]).__name__}, "
                     f"expected joints with coordinates on the real line. Use sixd.Loop between two frames."

@@ -18,7 +18,7 @@ from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, l
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, renamed, warn_of_zero_rows, with_followers
-from sixd.model.joints import Fixed, Free, Joint
+from sixd.model.joints import Fixed, Free
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import FILE, PROPERTIES, Frame, Shape
@@ -216,7 +216,7 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
     found: list[tuple[str, Any]] = []
     for name, joint, cut in zip(model.joint_names, model.joints[1:], cuts[1:], strict=True):
         own = [x[cut] if x.ndim else x[()] for x in whole]
-        skipped = type(joint).integrate is not Joint.integrate if per_q else isinstance(joint, Free)
+        skipped = not joint.is_vector_space if per_q else isinstance(joint, Free)
         if any(x.ndim for x in whole) or not skipped:
             found.append((name, own if key == "limits" else own[0]))
     if not found:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError, SixdError
 from sixd.model.constraint import Constraint, with_followers
-from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints import Joint
 from sixd.model.memo import remember
 from sixd.spatial.scalar import Array, exact, symbols_in
 
@@ -117,7 +117,7 @@ def _quaternions(system: Any) -> tuple[tuple[str, slice], ...]:
     while tree is not None and not hasattr(tree, "joint_index"):
         tree = getattr(tree, "model", None)
     names = [name for name in system.joint_names if tree is not None and name in tree.joint_names]
-    turning = [name for name in names if isinstance(tree.joints[tree.joint_index(name)], (Spherical, Free))]
+    turning = [name for name in names if tree.joints[tree.joint_index(name)].has_quaternion]
     return tuple((name, slice(system.q_slice(name).start, system.q_slice(name).start + 4)) for name in turning)
 
 
@@ -141,7 +141,7 @@ def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> Singula
     for q in arrays:
         tree = hasattr(model, "joints") and len(q) == model.nq
         for i in model.bodies if tree else ():
-            quaternion = q[model.iq[i]][:4] if isinstance(model.joints[i], (Spherical, Free)) else np.ones(4)
+            quaternion = q[model.iq[i]][:4] if model.joints[i].has_quaternion else np.ones(4)
             with np.errstate(all="ignore"):
                 square = quaternion @ quaternion
             if not 1e-290 < square < np.inf:

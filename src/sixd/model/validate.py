@@ -48,7 +48,7 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
 def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
     """Return ``value`` as the coordinates (nq,) of a joint; a quaternion must have unit length."""
     q = vector(what, value, joint.nq, spread=spread)
-    if isinstance(joint, (Spherical, Free)):
+    if joint.has_quaternion:
         length = 0.0 if not q[:4].any() else 1.0 if is_object(q) else float(np.linalg.norm(q[:4]))
         if abs(length - 1) > UNIT:
             found = f"quaternion of length {length:.5g}" if length else "zero quaternion"

@@ -50,6 +50,31 @@ class Joint(ABC):
     nv: ClassVar[int]
     half_range: ClassVar[tuple[float, ...] | None] = None
     """Largest |q| that :meth:`random` draws where no limit is set, per coordinate; None means pi."""
+    has_quaternion: ClassVar[bool] = False
+    """Whether the first four coordinates are a unit quaternion."""
+    coordinate_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the coordinates in tables and files, numbers if there are none; a single coordinate needs no name."""
+    coordinate_units: ClassVar[tuple[str, ...]] = ()
+    """Their units: "rad", "m", or "1" for the entries of a quaternion."""
+    dof_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the velocities, if other than those of the coordinates."""
+    dof_units: ClassVar[tuple[str, ...]] = ()
+    """Units of the velocities times s, if other than those of the coordinates: "rad" for an angular velocity."""
+    force_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the forces, if other than those of the velocities."""
+    symbol: ClassVar[str] = "mark"
+    """How figures show the joint.
+
+    "hinge", "screw", "sleeve", "slide" (joints with an ``axis``), "cross" (axes x and y), "plate" (with a ``plane`` and
+    its ``normal``), "pinion" (with a ``radius``), "ball", "none", or "mark", a plain mark.
+    """
+    is_held: ClassVar[bool] = True
+    """Whether figures show what holds the body on the world: nothing holds one that floats or slides on a plane."""
+
+    @property
+    def is_vector_space(self) -> bool:
+        """Whether q is an element of a vector space and qd is dq/dt."""
+        return type(self).integrate is Joint.integrate
 
     @abstractmethod
     def transform(self, q: Array) -> Array:
@@ -83,7 +108,7 @@ class Joint(ABC):
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         """Return dq/dt (nq,) of the configuration along the joint velocity qd."""
-        if type(self).integrate is Joint.integrate:
+        if self.is_vector_space:
             return qd
         return derivative(lambda dq: self.integrate(_fixed(q), dq), np.zeros(self.nv, dtype=int), qd)[1]
 
@@ -92,7 +117,7 @@ class Joint(ABC):
 
         Zero where qd is dq/dt. With dq/dt = E(q) qd the bracket [v, w] is that of the fields E v and E w.
         """
-        if type(self).integrate is Joint.integrate:
+        if self.is_vector_space:
             return np.zeros(self.nv, dtype=int)
 
         def along(w: Array, v: Array) -> Array:

@@ -56,6 +56,8 @@ class Revolute(_AxisJoint):
     continuous: bool = False
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    symbol: ClassVar[str] = "hinge"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q about the axis."""
@@ -74,6 +76,8 @@ class Prismatic(_AxisJoint):
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
     half_range: ClassVar[tuple[float, ...]] = (1.0,)
+    coordinate_units: ClassVar[tuple[str, ...]] = ("m",)
+    symbol: ClassVar[str] = "slide"
 
     def transform(self, q: Array) -> Array:
         """Return the translation by q along the axis."""
@@ -92,6 +96,8 @@ class Helical(_AxisJoint):
     pitch: Any = 0.0
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    symbol: ClassVar[str] = "screw"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,6 +120,9 @@ class Cylindrical(_AxisJoint):
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0)
+    coordinate_names: ClassVar[tuple[str, ...]] = ("turn", "slide")
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad", "m")
+    symbol: ClassVar[str] = "sleeve"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q[0] about the axis, with the translation by q[1] along it."""

@@ -11,7 +11,6 @@ from sixd.algorithms.momentum import energy
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
 from sixd.model.constraint import Constraint
-from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_sympy
@@ -34,7 +33,7 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
     """q (nq,) in the ring, where quaternions have unit length."""
     q = ring.array(symbols)
     for name in system.joint_names:
-        if isinstance(tree.joint(name).joint, (Free, Spherical)):
+        if tree.joint(name).joint.has_quaternion:
             start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q
