@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# functions of higher layers that methods of systems call, by name
-_LIBRARY: dict[str, Callable[..., Any]] = {}
+# functions of higher layers by name: those that methods of systems call, and all that `@public` declares
+REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register(function: F) -> F:
-    """Make a function of a higher layer known to the methods of systems, under its name; for use as a decorator."""
-    _LIBRARY[function.__name__] = function
+    """Make a function of a higher layer known under its name; for use as a decorator."""
+    REGISTERED[function.__name__] = function
     return function
 
 
 def library(name: str) -> Callable[..., Any]:
     """Return the registered function of that name."""
-    return _LIBRARY[name]
+    return REGISTERED[name]
 
 
 def for_any_system(algorithm: F) -> F:
