@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from sixd.errors import ScalarTypeError
 from sixd.model.system import System, require_system
 from sixd.runtime import batch
 from sixd.spatial.scalar import Array, is_number, is_object
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the largest in their column count as zero
 
@@ -77,31 +80,31 @@ class Actuation:
 
     # forward --------------------------------------------------------------------------------------
 
-    def matrix(self, q: Any) -> Array:
+    def matrix(self, q: ArrayLike) -> Array:
         """T (…, nv, m): column j has the joint forces of one unit of input j."""
         actuators = self.actuators
 
-        def matrix(model: Any, q: Array) -> Array:
+        def matrix(model: System, q: Array) -> Array:
             return np.array([a.column(model, q) for a in actuators]).reshape(len(actuators), model.nv).T
 
         return self._run(matrix, {"q": q})
 
-    def generalized(self, q: Any, f: Any) -> Array:
+    def generalized(self, q: ArrayLike, f: ArrayLike) -> Array:
         """τ (…, nv) = T f of inputs f (…, m)."""
         actuators = self.actuators
 
-        def generalized(model: Any, q: Array, f: Array) -> Array:
+        def generalized(model: System, q: Array, f: Array) -> Array:
             zero = np.zeros(model.nv, dtype=int)
             return sum((a.column(model, q) * x for a, x in zip(actuators, f, strict=True)), zero)
 
         return self._run(generalized, {"q": q, "f": f})
 
-    def clip(self, q: Any, f: Any) -> Array:
+    def clip(self, q: ArrayLike, f: ArrayLike) -> Array:
         """f (…, m) clipped to the limits of the inputs; q gives only the batch shape."""
         _, f = self._broadcast("clip", q=q, f=f)
         return np.clip(f, *self.limits)
 
-    def bounds(self, q: Any) -> tuple[Array, Array]:
+    def bounds(self, q: ArrayLike) -> tuple[Array, Array]:
         """(lower, upper), each (…, nv): the range of each joint force, for f within its limits.
 
         The set of all τ is a zonotope inside that box, and need not fill it.
@@ -116,7 +119,7 @@ class Actuation:
 
     # back -----------------------------------------------------------------------------------------
 
-    def allocate(self, q: Any, tau: Any, *, strict: bool = True) -> Array:
+    def allocate(self, q: ArrayLike, tau: ArrayLike, *, strict: bool = True) -> Array:
         """f (…, m) of least norm with T f = τ; limits are ignored.
 
         If the actuators cannot produce τ (there are too few, or T loses rank there), a ``SingularError`` names the
@@ -124,14 +127,14 @@ class Actuation:
         """
         return self._solve("allocate", q, tau, strict)
 
-    def feedback(self, q: Any, qd: Any, qdd: Any, *, strict: bool = True) -> Array:
+    def feedback(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, strict: bool = True) -> Array:
         """f (…, m) that produces the accelerations: T f = M q̈ + h, of least norm; ``strict`` as in ``allocate``."""
         tau = api.inverse_dynamics(self.model, q, qd, qdd)
         return self._solve("feedback", q, tau, strict)
 
     # implementation -----------------------------------------------------------------------------
 
-    def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
+    def _solve(self, where: str, q: ArrayLike, tau: ArrayLike, strict: bool) -> Array:
         q, tau = self._broadcast(where, q=q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
         return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
@@ -146,13 +149,13 @@ class Actuation:
         numbers = [(a.gear,) if isinstance(a, Motor) else (*a.direction, *a.point) for a in self.actuators]
         return bool(self.model.symbols) or not all(map(is_number, chain(*numbers)))
 
-    def _arguments(self, **given: Any) -> list[batch.Argument]:
+    def _arguments(self, **given: ArrayLike) -> list[batch.Argument]:
         size = {"q": self.model.nq, "f": self.m, "tau": self.model.nv}
         of_model = f"of model {self.model.name!r}"
         meaning = {"q": f"nq {of_model}", "f": "inputs", "tau": f"nv {of_model}"}
         return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in given.items()]
 
-    def _broadcast(self, where: str, **given: Any) -> list[Array]:
+    def _broadcast(self, where: str, **given: ArrayLike) -> list[Array]:
         """The arrays, checked and broadcast to one batch shape."""
         prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**given))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]

@@ -41,7 +41,7 @@ class Thruster:
         object.__setattr__(self, "point", tuple(exact(validate.vector(f"{where}: point", self.point, 3, spread=False))))
         object.__setattr__(self, "limits", _limits(where, self.limits))
 
-    def column(self, system: Any, q: Array) -> Array:
+    def column(self, system: System, q: Array) -> Array:
         """Joint forces (nv,) of a force of one newton."""
         J = jacobian(system, q, self.frame)
         d, p = np.array(self.direction), np.array(self.point)
@@ -74,7 +74,7 @@ class Motor:
             raise ModelError(f"{where}: gear is {self.gear!r}, expected a finite number other than 0.")
         object.__setattr__(self, "limits", _limits(where, self.limits))
 
-    def column(self, system: Any, q: Array) -> Array:
+    def column(self, system: System, q: Array) -> Array:
         """Joint forces (nv,) of one newton metre (or newton) at the shaft."""
         at = system.v_slice(self.joint).start + self.freedom
         return np.array([self.gear if k == at else 0 for k in range(system.nv)])
@@ -90,7 +90,7 @@ class Motor:
             )
 
 
-def _limits(where: str, limits: Any) -> tuple[float, float]:
+def _limits(where: str, limits: object) -> tuple[float, float]:
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2 or not all(map(is_number, limits)):
         raise ModelError(f"{where}: limits are {limits!r}, expected two numbers (lower, upper).")
     low, high = (float(x) for x in limits)

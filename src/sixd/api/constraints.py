@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from sixd.runtime.array_libraries import require_processor
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 _MOST_NAMED = 8  # rows that a warning lists
 
 
@@ -39,14 +42,14 @@ _MOST_NAMED = 8  # rows that a warning lists
 )
 def constrained_dynamics(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    t: Any = 0.0,
+    f_ext: ArrayLike | None = None,
+    t: ArrayLike = 0.0,
     stabilisation: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> tuple[Array, Array]:
     """Accelerations and constraint forces: M qdd + h = tau + Aᵀλ with A qdd + dA/dt qd = db/dt.
 
@@ -85,7 +88,7 @@ def constrained_dynamics(
 
 
 @public(constrained.projections, solves=True, check_finite=False, generic=True)
-def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
+def projections(model: System, q: ArrayLike, *, out: object = None) -> tuple[Array, Array]:
     """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations
@@ -94,29 +97,31 @@ def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array
 
 
 @public(rows.constraint_jacobian, generic=True)
-def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
+def constraint_jacobian(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """A (…, k, nv): the constraints are A qd = b(t), with the rows of A in the order of ``model.constraints``."""
 
 
 @public(rows.constraint_error, generic=True)
-def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
+def constraint_error(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """φ (…, h): the residual of the holonomic constraints, zero when assembled; each kind documents its units."""
 
 
 @public(rows.constraint_velocity, generic=True)
-def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
+def constraint_velocity(model: System, q: ArrayLike, qd: ArrayLike, *, t: ArrayLike = 0.0, out: object = None) -> Array:
     """A qd - b(t) (…, k): the residual of the velocity constraints, zero when qd satisfies them."""
 
 
 @public(rows.constraint_forces, generic=True)
-def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Array:
+def constraint_forces(model: System, q: ArrayLike, lam: ArrayLike, *, out: object = None) -> Array:
     """Generalised force Aᵢᵀλᵢ (…, number of constraints, nv) of each constraint; their sum is Aᵀλ."""
 
 
 # assembly ---------------------------------------------------------------------------------------
 
 
-def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = (), t: float = 0.0) -> Any:
+def assemble(
+    model: System, q: ArrayLike, qd: ArrayLike | None = None, *, fixed: Iterable[str] = (), t: float = 0.0
+) -> Any:
     """A configuration that satisfies the constraints, near q (…, nq); with qd also a velocity: (q, qd).
 
     Takes steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is
@@ -209,7 +214,7 @@ def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
     return free
 
 
-def mobility(model: System, q: Any = None) -> Mobility:
+def mobility(model: System, q: ArrayLike | None = None) -> Mobility:
     """Freedoms that the constraints leave, rank and number of their equations, and which are redundant.
 
     Computed at q (nq,) if it is given, else in general assembled configurations; where branches of assembly differ, in

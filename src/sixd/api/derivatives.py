@@ -7,7 +7,7 @@ dry friction has slope zero.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sixd.algorithms.derivatives import any_system
 from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes
@@ -20,12 +20,22 @@ from sixd.engine.public import public
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 # dynamics ---------------------------------------------------------------------------------------
 
 
 @public(packable("inverse_dynamics_derivatives", any_system.inverse_slopes), result=InverseSlopes)
 def inverse_dynamics_derivatives(
-    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
+    model: System,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    packed: bool = False,
+    out: object = None,
 ) -> InverseSlopes:
     """Derivatives of ``inverse_dynamics``: how tau changes with q, qd and qdd.
 
@@ -58,7 +68,14 @@ def inverse_dynamics_derivatives(
 
 @public(packable("forward_dynamics_derivatives", any_system.forward_slopes), result=ForwardSlopes, solves=True)
 def forward_dynamics_derivatives(
-    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
+    model: System,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    packed: bool = False,
+    out: object = None,
 ) -> ForwardSlopes:
     """Derivatives of ``forward_dynamics``: how qdd changes with q, qd and tau.
 
@@ -95,15 +112,15 @@ def forward_dynamics_derivatives(
 )
 def constrained_dynamics_derivatives(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    t: Any = 0.0,
+    f_ext: ArrayLike | None = None,
+    t: ArrayLike = 0.0,
     stabilisation: float = 0.0,
     packed: bool = False,
-    out: Any = None,
+    out: object = None,
 ) -> ConstrainedSlopes:
     """Derivatives of ``constrained_dynamics``: how qdd and the multipliers λ change with q, qd and tau.
 
@@ -140,7 +157,7 @@ def constrained_dynamics_derivatives(
 
 @public(any_system.velocity_slopes, result=VelocitySlopes)
 def velocity_derivatives(
-    model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None
+    model: System, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed_in: str = "body", out: object = None
 ) -> VelocitySlopes:
     """Derivatives of ``velocity`` of a frame.
 
@@ -167,14 +184,14 @@ def velocity_derivatives(
 @public(any_system.acceleration_slopes, result=AccelerationSlopes)
 def acceleration_derivatives(
     model: System,
-    q: Any,
-    qd: Any,
-    qdd: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     frame: str,
     *,
     kind: str = "spatial",
     expressed_in: str = "body",
-    out: Any = None,
+    out: object = None,
 ) -> AccelerationSlopes:
     """Derivatives of ``acceleration`` of a frame, without gravity.
 
@@ -196,7 +213,7 @@ def acceleration_derivatives(
 
 
 @public(any_system.center_of_mass_slopes, needs_mass=True)
-def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Array:
+def center_of_mass_derivatives(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Derivatives (…, 3, nv) of ``center_of_mass``: column k along the velocity e_k, in the tangent space.
 
     It is the Jacobian of the centre of mass: its velocity in the world is this matrix times qd.
@@ -204,7 +221,9 @@ def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Arr
 
 
 @public(any_system.momentum_slopes, result=MomentumSlopes)
-def momentum_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> MomentumSlopes:
+def momentum_derivatives(
+    model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None
+) -> MomentumSlopes:
     """Derivatives of ``momentum``, [k; p] in world axes about the world's origin.
 
     Returns a named tuple of arrays (…, 6, nv), or (…, nb, 6, nv) with ``per`` "body" or "subtree", as for ``momentum``:
@@ -215,7 +234,9 @@ def momentum_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", 
 
 
 @public(any_system.energy_slopes, result=EnergySlopes)
-def energy_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> EnergySlopes:
+def energy_derivatives(
+    model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None
+) -> EnergySlopes:
     """Gradients of ``energy``, armature and springs included.
 
     Returns a named tuple of arrays (…, nv), or (…, nb, nv) with ``per`` "body" or "subtree", as for ``energy``:

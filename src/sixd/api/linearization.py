@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from sixd.model.system import System, require_system
 from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.scalar import Array
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 def linearize(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | None = None,
     *,
     positions: Sequence[int] | None = None,
     speeds: Sequence[int] | None = None,
@@ -71,7 +74,7 @@ def linearize(
     return linearized(model, q, qd, t, *chosen, slopes)
 
 
-def _row(name: str, value: Any, n: int) -> Array:
+def _row(name: str, value: ArrayLike, n: int) -> Array:
     """The value as an array (n,) of finite floats."""
     require_processor(WHERE, **{name: value})
     row = np.asarray(value)

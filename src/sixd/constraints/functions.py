@@ -17,7 +17,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, SixdError
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 
 
 @final
@@ -74,7 +74,9 @@ class Polynomial:
         return value
 
 
-def _require_shape(position: Callable[..., Array], system: System, q: Array, label: str, shape: Any) -> Array:
+def _require_shape(
+    position: Callable[..., Array], system: System, q: Array, label: str, shape: tuple[int, ...]
+) -> Array:
     try:
         got = position(system, q)
     except ValueError as error:
@@ -155,7 +157,7 @@ class Pfaffian(_OfAllCoordinates):
             raise ModelError(f"{self.label}: its function gives shape {A.shape}, expected (k, {system.nv}).")
         return A
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b (k,) = rate(t), None without a rate."""
         return None if self.rate is None else np.atleast_1d(np.asarray(self.rate(t)))
 
@@ -174,6 +176,6 @@ def function_errors(label: str) -> Iterator[None]:
         ) from error
 
 
-def _require_function(kind: str, function: Any) -> None:
+def _require_function(kind: str, function: object) -> None:
     if not callable(function):
         raise ScalarTypeError(f"{kind}: function is {function!r}, expected a function.")

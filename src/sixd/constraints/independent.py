@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from sixd.errors import ModelError
 from sixd.model.constraint import Explicit, Mimic
 from sixd.model.joints import Joint
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number
 
 
 class Independent:
@@ -73,7 +72,7 @@ def narrowed_limits(model: Model, steps: tuple[Explicit, ...], space: Independen
     return lower, upper
 
 
-def _known(*values: Any) -> bool:
+def _known(*values: Scalar) -> bool:
     return all(is_number(x) for value in values for x in np.ravel(value))
 
 

@@ -20,7 +20,7 @@ from sixd.model.joints.base import Joint, finite_parameter
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.rotation import EYE3, rotation_to_vector, skew, unskew
-from sixd.spatial.scalar import Array, absolute, is_number
+from sixd.spatial.scalar import Array, Scalar, absolute, is_number
 
 _NAMES = ("rx", "ry", "rz", "x", "y", "z")
 WORDS = {
@@ -193,7 +193,7 @@ class Distance(OnFrames):
         return np.array([m.pd @ m.pd + m.p @ m.pdd])
 
 
-def require_positive(kind: str, name: str, value: Any) -> None:
+def require_positive(kind: str, name: str, value: Scalar) -> None:
     """Raise unless ``value`` is a finite number above 0, or an expression."""
     finite_parameter(f"{kind}: {name}", value, "[m]")
     if is_number(value) and value <= 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,8 +34,11 @@ from sixd.model.parts import Frame
 from sixd.model.system import System, register
 from sixd.runtime.batch import Argument, apply
 from sixd.spatial.dual import derivative, duals, parts
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import mirror_upper
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def _at_state(algorithm: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,14 +129,14 @@ class Reduced(System):
         q = self.model.initial_configuration()
         return np.concatenate([np.zeros(0), *(q[self.model.q_slice(name)] for name in self.joint_names)])
 
-    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+    def random_configuration(self, rng: manifold.Seed = None, *, size: int | tuple[int, ...] | None = None) -> Array:
         """Configurations (…, nq) drawn within the limits, including those that dependent joints impose."""
         joints = zip(self.space.joints, self.space.iq, strict=True)
         return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     # from independent coordinates to all of the model's -----------------------------------------------
 
-    def lift(self, y: Any, yd: Any = None, ydd: Any = None) -> Any:
+    def lift(self, y: ArrayLike, yd: ArrayLike | None = None, ydd: ArrayLike | None = None) -> Any:
         """q (…, nq) of the model for y (…, nq); with yd also qd, with ydd also qdd, in a tuple."""
         given = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
         arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in given]
@@ -146,7 +149,7 @@ class Reduced(System):
 
         return apply("lift", one, arguments)
 
-    def force(self, y: Any, tau: Any) -> Array:
+    def force(self, y: ArrayLike, tau: ArrayLike) -> Array:
         """Gᵀtau (…, nv): the forces on the independent coordinates due to the model's joint forces tau."""
         arguments = [Argument("y", y, (self.nq,)), Argument("tau", tau, (self.model.nv,))]
         return apply("force", lambda y, tau: self.G(y).T @ tau, arguments)
@@ -229,7 +232,7 @@ class Reduced(System):
     energy_row, momentum_row = _at_state(momenta.energy), _at_state(momenta.momentum)
     center_of_mass_row, composite_inertia_row = _at_state(momenta.center_of_mass), _at_state(momenta.composite_inertia)
 
-    def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Any) -> Array:
+    def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Array) -> Array:
         """Gᵀtau (nv,)."""
         return self.G(y).T @ rnea(self.model, *self.state(y, yd, ydd), **force)
 
@@ -242,7 +245,7 @@ class Reduced(System):
         """GᵀY (nv, 10 nb)."""
         return self.G(y).T @ joint_torque_regressor(self.model, *self.state(y, yd, ydd))
 
-    def bias_force_row(self, y: Array, yd: Array, **force: Any) -> Array:
+    def bias_force_row(self, y: Array, yd: Array, **force: Array) -> Array:
         """Gᵀ(h + M dG/dt yd) (nv,)."""
         return self.inverse_dynamics_row(y, yd, np.zeros(self.nv, dtype=int), **force)
 
@@ -267,7 +270,7 @@ class Reduced(System):
         G = self.G(y)
         return mirror_upper(G.T @ (crba(self.model, self.coordinates(y)) @ G))
 
-    def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
+    def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Array) -> Array:
         """ydd (nv,)."""
         return factored_forward_dynamics(self, y, yd, tau, **force)
 
@@ -340,7 +343,7 @@ class Lifted(Constraint):
         """A G yd (k,)."""
         return self.constraint.velocity(system.model, system.coordinates(q), system.velocity(q, qd))
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b(t) (k,), None if it is zero."""
         return self.constraint.target(t)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from sixd.model.system import System
 from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, require_scalars
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def plane_axes(normal: Any) -> tuple[Array, Array]:
+
+def plane_axes(normal: ArrayLike) -> tuple[Array, Array]:
     """Return the normal (3,), and two tangents (2, 3), of which the first is x where that lies in the plane."""
     n = np.array(normal)
     along = np.eye(3)[0 if abs(n[0]) < 0.9 else 1]
@@ -36,7 +39,7 @@ def require_moving(where: str, model: System, points: Mapping[str, Array]) -> No
             raise ModelError(f"{where}: frame {name!r} is fixed in the world, expected one of a moving body.")
 
 
-def read_points(where: str, points: Any) -> dict[str, Array]:
+def read_points(where: str, points: object) -> dict[str, Array]:
     """Return name -> (k, 4), read-only; points without a radius get 0."""
     if not isinstance(points, Mapping):
         raise ModelError(f"{where}: points is a {type(points).__name__}, expected {{frame: points (k, 3)}}.")

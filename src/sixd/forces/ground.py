@@ -37,12 +37,12 @@ class Contact(NamedTuple):
     limit: Any
 
 
-def normal_pressure(K: Any, D: Any, z: Any, zd: Any) -> tuple[Any, Any]:
+def normal_pressure(K: Scalar, D: Scalar, z: Scalar, zd: Scalar) -> tuple[Any, Any]:
     """Return s = √max(0, -z), and the pressure p ≥ 0 with fn = s p; p = 0 while the point is free."""
     return sqrt(maximum(0, -z)), where(z >= 0, 0, maximum(0, -(z * K) - zd * D))
 
 
-def contact_law(K: Any, D: Any, mu: Any, z: Any, zd: Any, v_t: Array, u: Array) -> Contact:
+def contact_law(K: Scalar, D: Scalar, mu: Scalar, z: Scalar, zd: Scalar, v_t: Array, u: Array) -> Contact:
     """Return the ground's reaction to a point at height z [m], of any scalar; or, of floats, to several points at once.
 
     fn = s max(0, -K z - D ż) with s = √max(0, -z). Sticking takes ft = -s (K u + D v_t), slipping that
@@ -162,7 +162,7 @@ class Ground(Force):
         require_moving("Ground", model, self._points(model))
         return 2 * sum(len(points) for points in self._points(model).values()) if self.friction else 0
 
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the ground's forces on the bodies, and the rates of the deformations."""
         f_ext = [ZERO_WRENCH] * model.nb
         rates = [np.zeros(0, dtype=int)]
@@ -171,12 +171,12 @@ class Ground(Force):
             rates.append(touch.rate)
         return Applied(None, np.array(f_ext), np.concatenate(rates))
 
-    def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
+    def contacts(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
         """Return points (k, 3) [m] and the ground's forces on them (k, 3) [N], world axes."""
         touches = list(self._touches(model, q, qd, u))
         return np.array([x.position for x in touches]), np.array([x.force for x in touches])
 
-    def _touches(self, model: System, q: Any, qd: Any, u: Any) -> Iterator[_Touch]:
+    def _touches(self, model: System, q: Array, qd: Array, u: Array) -> Iterator[_Touch]:
         """Yield each point with the ground's force on it."""
         q, qd, u = np.asarray(q), np.asarray(qd), np.asarray(u)
         n, tangents = self._axes

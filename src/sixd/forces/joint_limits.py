@@ -71,7 +71,7 @@ class JointLimits(Force):
                 )
         return 0
 
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the joint forces tau (nv,) of the springs and dampers."""
         q, qd = np.asarray(q), np.asarray(qd)
         k, c = self._coefficients(model)

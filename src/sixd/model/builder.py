@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Shape, Vi
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import compose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 MASSLESS = Inertia(0.0)
 
@@ -51,7 +54,7 @@ class ModelBuilder:
     <Model 'pendulum': 1 bodies, nq = 1, nv = 1>
     """
 
-    def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "model", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         if not isinstance(name, str):
             hint = "To extend a model use ModelBuilder.from_model." if isinstance(name, Model) else "Give a name."
             raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a string. {hint}")
@@ -107,18 +110,18 @@ class ModelBuilder:
         parent: str,
         joint: Joint,
         *,
-        placement: Any = None,
+        placement: ArrayLike | None = None,
         inertia: Inertia | None = None,
         joint_name: str | None = None,
-        limits: Any = None,
-        damping: Any = 0.0,
-        friction: Any = 0.0,
-        armature: Any = 0.0,
-        stiffness: Any = 0.0,
-        rest: Any = None,
-        effort: Any = np.inf,
-        velocity: Any = np.inf,
-        link_pose: Any = None,
+        limits: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+        effort: ArrayLike = np.inf,
+        velocity: ArrayLike = np.inf,
+        link_pose: ArrayLike | None = None,
     ) -> None:
         """Add a body on a joint.
 
@@ -161,13 +164,13 @@ class ModelBuilder:
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
 
-    def add_frame(self, name: str, parent: str, placement: Any = None) -> None:
+    def add_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> None:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
         where = f"add_frame {name!r}"
         self.claim(where, name)
         self.frames[name] = self._on(where, "body or frame", parent, placement)
 
-    def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
+    def add_inertia(self, parent: str, inertia: Inertia, placement: ArrayLike | None = None) -> None:
         """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
         validate.require_inertia("add_inertia", inertia)
         base = self._on("add_inertia", "body or frame", parent, placement)
@@ -188,7 +191,7 @@ class ModelBuilder:
         constraint.verify(joints)
         self.constraints.append(constraint)
 
-    def add_configuration(self, name: str, q: Any) -> None:
+    def add_configuration(self, name: str, q: ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Add a named configuration, for ``model.configuration(name)``; one of the same name is replaced.
 
         ``q`` holds the coordinates (nq,) of the joints added so far, or is a mapping such as ``{"elbow": 0.5}``. Joints
@@ -206,7 +209,13 @@ class ModelBuilder:
         self.configurations[name] = validate.named_coordinates(where, joints, q)
 
     def add_visual(
-        self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
+        self,
+        parent: str,
+        shape: Shape,
+        placement: ArrayLike | None = None,
+        *,
+        color: tuple[float, float, float, float] | None = None,
+        name: str = "",
     ) -> None:
         """Add a shape to be drawn on a body or frame; it has no effect on the dynamics."""
         if not isinstance(shape, Shape):
@@ -261,7 +270,7 @@ class ModelBuilder:
             warn_of_zero_rows("build", model)
         return normalize_numbers(model)
 
-    def _on(self, where: str, kind: str, parent: str, placement: Any) -> Frame:
+    def _on(self, where: str, kind: str, parent: str, placement: ArrayLike | None) -> Frame:
         """Return a frame at ``placement`` in a body or frame added before."""
         base = look_up(where, kind, parent, self.frames)
         return Frame(base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent)

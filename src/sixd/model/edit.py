@@ -10,7 +10,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _EXAMPLE = "(sixd.Shape('box', (0.1, 0.1, 0.2)),)"
 
@@ -87,7 +90,7 @@ def submodel(model: Model, body: str) -> Model:
 
 
 @register
-def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
+def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | None, prefix: str) -> Model:
     """See ``Model.attach``."""
     if not isinstance(other, Model) or not isinstance(prefix, str):
         raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a string.")
@@ -138,7 +141,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     return builder.build()
 
 
-def _attach_constraints(builder: ModelBuilder, other: Model, frame: str, placement: Any, prefix: str) -> None:
+def _attach_constraints(
+    builder: ModelBuilder, other: Model, frame: str, placement: ArrayLike | None, prefix: str
+) -> None:
     """Add the constraints of ``other``; those with its world get a frame there."""
     world = f"{prefix or other.name + ':'}world"
     if any("world" in c.frames for c in other.constraints):
@@ -161,7 +166,7 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
 
 
 @register
-def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
+def with_frame(model: Model, name: str, parent: str, placement: ArrayLike | None) -> Model:
     """See ``Model.with_frame``."""
     builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
@@ -169,7 +174,7 @@ def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
 
 
 @register
-def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
+def with_joints(model: Model, joints: Mapping[str, Mapping[str, ArrayLike]] | None, values: Mapping[str, Any]) -> Model:
     """See ``Model.with_joints``."""
     where, example = "with_joints", "{'friction': 0.2}"
     given: dict[str, dict[str, Any]] = {name: {} for name in model.joint_names}
@@ -200,7 +205,7 @@ def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
     return changed
 
 
-def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tuple[str, Any]]:
+def _each_joint(where: str, model: Model, key: str, value: object) -> Iterable[tuple[str, Any]]:
     """Return joints and their values for a property of all: a number, an array of the whole model, or a mapping."""
     if value is None or isinstance(value, Mapping):
         return (value or {}).items()
@@ -226,7 +231,7 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
 
 @register
 def with_payload(
-    model: Model, name: str, frame: str, inertia: Inertia, *, placement: Any, shapes: Iterable[Shape]
+    model: Model, name: str, frame: str, inertia: Inertia, *, placement: ArrayLike | None, shapes: Iterable[Shape]
 ) -> Model:
     """See ``Model.with_payload``."""
     where, builder = f"with_payload {name!r}", ModelBuilder.from_model(model)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, symbols_in
 from sixd.spatial.transform import transform_from_pose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,7 +278,9 @@ class Model(System):
         """
         return library("submodel")(self, body)
 
-    def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
+    def attach(
+        self, other: Model, frame: str = "world", *, placement: ArrayLike | None = None, prefix: str = ""
+    ) -> Model:
         """Return this model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4).
 
         ``prefix`` is put before the names of ``other``. Gravity is this model's; that of ``other`` is dropped. All that
@@ -297,7 +304,7 @@ class Model(System):
         """Return the model with these constraints added; the joints and frames they name must exist."""
         return library("with_constraints")(self, constraints)
 
-    def with_frame(self, name: str, parent: str, placement: Any = None) -> Model:
+    def with_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
 
@@ -305,14 +312,14 @@ class Model(System):
         self,
         joints: Mapping[str, Mapping[str, Any]] | None = None,
         *,
-        limits: Any = None,
-        damping: Any = None,
-        friction: Any = None,
-        armature: Any = None,
-        stiffness: Any = None,
-        rest: Any = None,
-        effort: Any = None,
-        velocity: Any = None,
+        limits: JointValues | None = None,
+        damping: JointValues | None = None,
+        friction: JointValues | None = None,
+        armature: JointValues | None = None,
+        stiffness: JointValues | None = None,
+        rest: JointValues | None = None,
+        effort: JointValues | None = None,
+        velocity: JointValues | None = None,
     ) -> Model:
         """Return the model with other limits and passive properties of its joints; what is not given stays.
 
@@ -335,7 +342,13 @@ class Model(System):
         return library("with_joints")(self, joints, dict(zip(PROPERTIES, given, strict=True)))
 
     def with_payload(
-        self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
+        self,
+        name: str,
+        frame: str,
+        inertia: Inertia,
+        *,
+        placement: ArrayLike | None = None,
+        shapes: Iterable[Shape] = (),
     ) -> Model:
         """Return the model with a rigid body ``name`` fixed to ``frame``, its own frame of that name at ``placement``.
 
@@ -356,7 +369,7 @@ class Model(System):
         """Return the model with symbols (or their names) replaced: ``model.substitute({m1: 2.0})``."""
         return numbers.substitute(self, values)
 
-    def with_gravity(self, gravity: Any) -> Model:
+    def with_gravity(self, gravity: ArrayLike) -> Model:
         """Return the model in another field of gravity (3,) [m/s²]."""
         g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
         return numbers.normalize_numbers(dataclasses.replace(self, gravity=g))

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.joints import BUILT_IN, replace_parameters, verify_joint, with_numbers
 from sixd.model.parts import Frame
-from sixd.spatial.scalar import Array, exact, require_scalars
+from sixd.spatial.scalar import Array, Scalar, exact, require_scalars
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -48,7 +48,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     """See ``Model.substitute``."""
     table = substitutions(model, values)
 
-    def replaced(x: Any) -> Any:
+    def replaced(x: Scalar) -> Any:
         if not hasattr(x, "xreplace"):
             return x
         new = x.xreplace(table)  # all at once, so that symbols can be exchanged

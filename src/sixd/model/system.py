@@ -18,6 +18,8 @@ from sixd.model import manifold
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from sixd.model.constraint import Constraint
     from sixd.model.parts import Frame
 
@@ -117,11 +119,11 @@ class System:
         """How a tree's state depends on q, qd and qdd, if they are other coordinates of a tree; else None."""
         return None
 
-    def integrate(self, q: Any, dq: Any) -> Array:
+    def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
         return library("integrate")(self, q, dq)
 
-    def difference(self, q0: Any, q1: Any) -> Array:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest rotation for orientations."""
         return library("difference")(self, q0, q1)
 
@@ -134,7 +136,7 @@ class System:
         model = getattr(self, "model", None)
         return self.neutral() if model is None else model.initial_configuration()
 
-    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+    def random_configuration(self, rng: manifold.Seed = None, *, size: int | tuple[int, ...] | None = None) -> Array:
         """Configurations (…, nq) drawn at random; ``rng`` a generator or seed, ``size`` None, a number or a tuple."""
         generator, shape = manifold.draw_arguments(rng, size)
         return generator.uniform(-np.pi, np.pi, (*shape, self.nq))

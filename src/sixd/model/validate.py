@@ -20,6 +20,8 @@ from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_object, require_scalars
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from sixd.model.model import Model
 
 TWO_TURNS = 4 * math.pi  # rad: an angle beyond it, of a joint with limits, looks like degrees
@@ -29,7 +31,7 @@ _MOST_DEGREES = 720.0  # larger numbers are another way to write that there is n
 # arguments ----------------------------------------------------------------------------------------
 
 
-def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool = True) -> Array:
+def vector(what: str, value: ArrayLike, n: int, *, finite: bool = True, spread: bool = True) -> Array:
     """Return ``value`` as n numbers or symbols; with ``spread`` one number is repeated n times. NaN is refused."""
     if spread and type(value) is float and (math.isfinite(value) or (not finite and not math.isnan(value))):
         return np.full(n, value)  # the usual case, 1 µs instead of 10: a file of 10,000 links has 80,000 of them
@@ -45,7 +47,7 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
     return np.broadcast_to(array, (n,)).copy()
 
 
-def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
+def coordinates(what: str, joint: Joint, value: ArrayLike, *, spread: bool) -> Array:
     """Return ``value`` as the coordinates (nq,) of a joint; a quaternion must have unit length."""
     q = vector(what, value, joint.nq, spread=spread)
     if joint.has_quaternion:
@@ -88,7 +90,7 @@ def require_inertia(where: str, inertia: object) -> None:
         raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
 
 
-def pose(what: str, value: Any) -> Array:
+def pose(what: str, value: ArrayLike | None) -> Array:
     """Return ``value`` as a rigid pose (4, 4); the identity if it is None."""
     if value is None:
         return np.eye(4)
@@ -106,14 +108,14 @@ def pose(what: str, value: Any) -> Array:
     return T
 
 
-def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
+def limits(where: str, joint: Joint, value: object) -> tuple[Array, Array]:
     """Return (lower, upper), each (nq,); infinite if ``value`` is None."""
     both = (-np.inf, np.inf) if value is None else pair(f"{where}: limits", value)
     low, high = (vector(f"{where}: limits", x, joint.nq, finite=False) for x in both)
     return low, high
 
 
-def pair(what: str, value: Any) -> tuple[Any, Any]:
+def pair(what: str, value: object) -> tuple[Any, Any]:
     """Return ``value`` as (lower, upper)."""
     if not isinstance(value, (tuple, list, np.ndarray)) or getattr(value, "shape", None) == () or len(value) != 2:
         raise ModelError(f"{what} are {value!r}, expected (lower, upper).")

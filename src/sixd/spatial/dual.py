@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.spatial import scalar
 from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, DerivativeRule, Scalar, object_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def _function(name: str) -> Callable[[Any], Dual]:
@@ -42,7 +45,7 @@ class Dual:
     def __init__(self, value: Scalar, slope: Scalar = 0) -> None:
         self.value, self.slope = value, slope
 
-    def __add__(self, other: Any) -> Dual:
+    def __add__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
@@ -56,13 +59,13 @@ class Dual:
     def __pos__(self) -> Dual:
         return self
 
-    def __sub__(self, other: Any) -> Dual:
+    def __sub__(self, other: Scalar) -> Dual:
         return NotImplemented if isinstance(other, np.ndarray) else self + (-_lift(other))
 
-    def __rsub__(self, other: Any) -> Dual:
+    def __rsub__(self, other: Scalar) -> Dual:
         return _lift(other) + (-self)
 
-    def __mul__(self, other: Any) -> Dual:
+    def __mul__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
@@ -70,17 +73,17 @@ class Dual:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Dual:
+    def __truediv__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
         ratio = _ratio(self.value, b.value)
         return Dual(ratio, _over(self.slope - _times(b.slope, ratio), b.value))
 
-    def __rtruediv__(self, other: Any) -> Dual:
+    def __rtruediv__(self, other: Scalar) -> Dual:
         return _lift(other) / self
 
-    def __pow__(self, exponent: Any) -> Dual:
+    def __pow__(self, exponent: Scalar) -> Dual:
         if isinstance(exponent, Dual):
             return (self.log() * exponent).exp()
         if isinstance(exponent, (int, np.integer)) and 0 <= exponent <= 1:
@@ -88,7 +91,7 @@ class Dual:
         below = self.value ** (exponent - 1)
         return Dual(below * self.value, _times(self.slope, below * exponent))
 
-    def __rpow__(self, base: Any) -> Dual:
+    def __rpow__(self, base: Scalar) -> Dual:
         return (self * scalar.log(base)).exp()
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
@@ -100,27 +103,27 @@ class Dual:
     sign, absolute = _function("sign"), _function("absolute")
     __abs__ = absolute
 
-    def atan2(self, x: Any) -> Dual:
+    def atan2(self, x: Scalar) -> Dual:
         """Angle [rad] in (-pi, pi] of the point (x, self)."""
         x = _lift(x)
         slope = _fraction(RULES["atan2"], (None, self.value, x.value), (self.slope, x.slope))
         return Dual(scalar.atan2(self.value, x.value), _over(*slope))
 
-    def ratan2(self, y: Any) -> Dual:
+    def ratan2(self, y: Scalar) -> Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
         return _lift(y).atan2(self)
 
-    def hypot(self, other: Any) -> Dual:
+    def hypot(self, other: Scalar) -> Dual:
         """√(self² + other²)."""
         y = _lift(other)
         value = scalar.hypot(self.value, y.value)
         return Dual(value, _over(*_fraction(RULES["hypot"], (value, self.value, y.value), (self.slope, y.slope))))
 
-    def minimum(self, other: Any) -> Dual:
+    def minimum(self, other: Scalar) -> Dual:
         """The smaller of two."""
         return CHOOSES_FIRST["minimum"](self, other).where(self, other)
 
-    def maximum(self, other: Any) -> Dual:
+    def maximum(self, other: Scalar) -> Dual:
         """The larger of two."""
         return CHOOSES_FIRST["maximum"](self, other).where(self, other)
 
@@ -130,7 +133,7 @@ class Dual:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
     __eq__ = _comparison(operator.eq)  # type: ignore[assignment]
 
-    def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: Scalar) -> Condition:  # type: ignore[override]
         return ~(self == other)
 
     __hash__ = object.__hash__
@@ -144,10 +147,10 @@ class Condition:
 
     __slots__ = ("holds",)
 
-    def __init__(self, holds: Any) -> None:
+    def __init__(self, holds: Scalar) -> None:
         self.holds = holds
 
-    def where(self, a: Any, b: Any) -> Dual:
+    def where(self, a: Scalar, b: Scalar) -> Dual:
         """``a`` where the condition holds, else ``b``."""
         a, b = _lift(a), _lift(b)
         return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
@@ -173,7 +176,7 @@ class Several:
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def __add__(self, other: Any) -> Several:
+    def __add__(self, other: Scalar) -> Several:
         return Several(self.values + _values(other))
 
     __radd__ = __add__
@@ -181,40 +184,40 @@ class Several:
     def __neg__(self) -> Several:
         return Several(-self.values)
 
-    def __sub__(self, other: Any) -> Several:
+    def __sub__(self, other: Scalar) -> Several:
         return Several(self.values - _values(other))
 
-    def __rsub__(self, other: Any) -> Several:
+    def __rsub__(self, other: Scalar) -> Several:
         return Several(_values(other) - self.values)
 
-    def __mul__(self, scalar: Any) -> Several:
+    def __mul__(self, scalar: Scalar) -> Several:
         return Several(self.values * scalar)
 
-    def __truediv__(self, scalar: Any) -> Several:
+    def __truediv__(self, scalar: Scalar) -> Several:
         return Several(self.values / scalar)
 
 
-def _values(x: Any) -> Any:
+def _values(x: Scalar) -> Any:
     return x.values if isinstance(x, Several) else x
 
 
-def _choose(holds: Any, a: Any, b: Any) -> Any:
+def _choose(holds: Scalar, a: Scalar, b: Scalar) -> Any:
     if not isinstance(a, Several) and not isinstance(b, Several):
         return scalar.where(holds, a, b)
     m = len(a.values if isinstance(a, Several) else b.values)
     return Several(scalar.where(holds, *(np.broadcast_to(_values(x), (m,)) for x in (a, b))))
 
 
-def _lift(x: Any) -> Dual:
+def _lift(x: Scalar) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 
 
-def _times(slope: Any, value: Any) -> Any:
+def _times(slope: Scalar, value: Scalar) -> Any:
     """slope · value; a constant's slope stays the int 0, which can be added to every kind of slope."""
     return 0 if type(slope) is int and slope == 0 else slope * value
 
 
-def _over(slope: Any, value: Any) -> Any:
+def _over(slope: Scalar, value: Scalar) -> Any:
     """slope / value (None for 1); a constant's slope stays the int 0."""
     if value is None or (type(slope) is int and slope == 0):
         return slope
@@ -234,7 +237,7 @@ def _fraction(rule: DerivativeRule, given: tuple[Any, ...], slopes: tuple[Any, .
     return total, below if rule.divisor == 1 else rule.divisor * below
 
 
-def _ratio(a: Any, b: Any) -> Any:
+def _ratio(a: Scalar, b: Scalar) -> Any:
     """a / b; inf or NaN where Python's numbers raise ZeroDivisionError, as in NumPy."""
     try:
         return a / b
@@ -242,14 +245,14 @@ def _ratio(a: Any, b: Any) -> Any:
         return float(np.float64(a) / np.float64(b))
 
 
-def duals(values: Any, slopes: Any) -> Array:
+def duals(values: ArrayLike, slopes: ArrayLike) -> Array:
     """The array of dual numbers with these values and slopes, arrays of one shape."""
     values, slopes = np.asarray(values), np.asarray(slopes)
     pairs = zip(values.ravel().tolist(), slopes.ravel().tolist(), strict=True)
     return object_array([Dual(a, b) for a, b in pairs], values.shape)
 
 
-def parts(array: Any) -> tuple[Array, Array]:
+def parts(array: ArrayLike) -> tuple[Array, Array]:
     """Values and slopes, as two arrays, of an array of dual numbers and constants."""
     flat = [_lift(x) for x in np.asarray(array, dtype=object).ravel()]
     shape = np.shape(array)

@@ -7,14 +7,17 @@ adds a force f_c with Sᵀf_c = 0. Numbers or SymPy expressions; all in one fram
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, exact, is_object, require_scalars
+from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
 from sixd.spatial.transform import crf
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _RANK = 1e-12  # entries below this part of the largest count as zero
 
@@ -39,23 +42,25 @@ class ConstrainedBody:
     b: Array
     T: Array
 
-    def acceleration(self, f: Any) -> Array:
+    def acceleration(self, f: ArrayLike) -> Array:
         """a (6,) = Φ f + b under the force f (6,) [N m, N]."""
         return _tidy(self.Phi @ _vector("ConstrainedBody.acceleration", "f", f, 6) + self.b)
 
-    def alpha_rate(self, f: Any) -> Array:
+    def alpha_rate(self, f: ArrayLike) -> Array:
         """α̇ (nf,) with H α̇ + C = Sᵀf."""
         where = "ConstrainedBody.alpha_rate"
         return _tidy(_solved(where, self.H, self.S.T @ _vector(where, "f", f, 6) - self.C))
 
-    def constraint_force(self, f: Any) -> Array:
+    def constraint_force(self, f: ArrayLike) -> Array:
         """f_c (6,) = I a + v×*I v - f: the force of the constraint, in the span of T."""
         v, I = self.v, self.I
         f = _vector("ConstrainedBody.constraint_force", "f", f, 6)
         return _tidy(I @ self.acceleration(f) + crf(v) @ (I @ v) - f)
 
 
-def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = None) -> ConstrainedBody:
+def constrained_body(
+    inertia: Inertia | ArrayLike, S: ArrayLike, alpha: ArrayLike | None = None, *, S_rate: ArrayLike | None = None
+) -> ConstrainedBody:
     """Φ and b of a rigid body whose velocity is v = S α: it accelerates by a = Φ f + b under a force f.
 
     Parameters
@@ -93,7 +98,7 @@ def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = N
     return ConstrainedBody(I, S, alpha, v, c, H, C, Phi, b, T)
 
 
-def force_subspace(S: Any, *, where: str = "force_subspace") -> Array:
+def force_subspace(S: ArrayLike, *, where: str = "force_subspace") -> Array:
     """T (6, 6 - nf) with SᵀT = 0 for a motion subspace S (6, nf): the forces that do no work on S.
 
     By elimination: columns are unit vectors where S has single entries. Of symbols, denominators are cleared.
@@ -132,7 +137,7 @@ def force_subspace(S: Any, *, where: str = "force_subspace") -> Array:
     return T + 0 if symbolic else T + 0.0
 
 
-def relative_inertia(A: Any, B: Any) -> Array:
+def relative_inertia(A: Inertia | ArrayLike, B: Inertia | ArrayLike) -> Array:
     """Relative inertia (6, 6) of two bodies that act on each other by ±f: I⁻¹ = I_A⁻¹ + I_B⁻¹, by I = A (A + B)⁻¹ B.
 
     ``A`` and ``B`` are of class ``sixd.Inertia`` or (…, 6, 6), in one frame. Of numbers, singular ones (points, thin
@@ -155,7 +160,7 @@ def relative_inertia(A: Any, B: Any) -> Array:
 # arguments and linear algebra ---------------------------------------------------------------------
 
 
-def _matrix(where: str, what: str, inertia: Any) -> Array:
+def _matrix(where: str, what: str, inertia: object) -> Array:
     if isinstance(inertia, Inertia):
         return inertia.matrix
     require_scalars(f"{where}: {what}", inertia)
@@ -165,7 +170,7 @@ def _matrix(where: str, what: str, inertia: Any) -> Array:
     return A if A.dtype == object else A.astype(float)
 
 
-def _subspace(where: str, S: Any, what: str = "S") -> Array:
+def _subspace(where: str, S: ArrayLike, what: str = "S") -> Array:
     require_scalars(f"{where}: {what}", S)
     S = np.asarray(S)
     S = S[:, None] if S.shape == (6,) else S
@@ -174,7 +179,7 @@ def _subspace(where: str, S: Any, what: str = "S") -> Array:
     return S if S.dtype == object else S.astype(float)
 
 
-def _vector(where: str, what: str, x: Any, n: int) -> Array:
+def _vector(where: str, what: str, x: ArrayLike, n: int) -> Array:
     require_scalars(f"{where}: {what}", x)
     x = np.asarray(x)
     x = x.ravel() if x.shape in ((), (n, 1)) else x
@@ -212,7 +217,7 @@ def _tidy(x: Array) -> Array:
     return out
 
 
-def _short(e: Any) -> Any:
+def _short(e: Scalar) -> Any:
     """A SymPy expression as one fraction with factored parts; other scalars as they are."""
     if not hasattr(e, "free_symbols"):
         return e
@@ -224,7 +229,7 @@ def _short(e: Any) -> Any:
     return sympy.trigsimp(found).replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
 
 
-def _weight(e: Any, symbolic: bool) -> float:
+def _weight(e: Scalar, symbolic: bool) -> float:
     """How good a pivot is: the size of a number; of expressions numbers come first, then short ones; 0 for zero."""
     if not hasattr(e, "free_symbols"):
         return abs(float(e)) * (1e6 if symbolic else 1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.spatial.scalar import Array, is_object
+from sixd.spatial.scalar import Array, Scalar, is_object
+
+if TYPE_CHECKING:
+    from sympy import Matrix
 
 _EQUAL = 1e-12  # of the largest entry: moments this close have no axes of their own
 
@@ -67,7 +70,7 @@ def _exact(A: Array) -> PrincipalMoments:
     return PrincipalMoments(moments, np.array(axes.tolist(), dtype=object))
 
 
-def _one_axis_known(M: Any, i: int, j: int) -> list[tuple[Any, Any]]:
+def _one_axis_known(M: Matrix, i: int, j: int) -> list[tuple[Any, Any]]:
     """Axes i and j turned in their plane by φ, tan 2φ = 2c/(a - b): moments (a + b)/2 ± √(((a - b)/2)² + c²)."""
     import sympy
 
@@ -81,7 +84,7 @@ def _one_axis_known(M: Any, i: int, j: int) -> list[tuple[Any, Any]]:
     return found
 
 
-def _by_factors(M: Any) -> list[tuple[Any, Any]]:
+def _by_factors(M: Matrix) -> list[tuple[Any, Any]]:
     """The roots of the characteristic polynomial where it has a factor, and the axes that belong to them."""
     import sympy
 
@@ -106,7 +109,7 @@ def _by_factors(M: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _without_factors(M: Any) -> list[tuple[Any, Any]]:
+def _without_factors(M: Matrix) -> list[tuple[Any, Any]]:
     import sympy
 
     if M.free_symbols:
@@ -118,14 +121,14 @@ def _without_factors(M: Any) -> list[tuple[Any, Any]]:
     return [(sympy.Float(m), sympy.Matrix(axis)) for m, axis in zip(numbers.moments, numbers.axes.T, strict=True)]
 
 
-def _unit(axis: Any) -> Any:
+def _unit(axis: Matrix) -> Any:
     import sympy
 
     length = sympy.sqrt(_simple(axis.dot(axis)))
     return axis.applyfunc(lambda e: _simple(e / length))
 
 
-def _simple(e: Any) -> Any:
+def _simple(e: Scalar) -> Any:
     import sympy
 
     return sympy.radsimp(sympy.simplify(e))

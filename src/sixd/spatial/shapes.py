@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from sixd.errors import MissingPackageError, ModelError, ModelWarning, ShapeErro
 from sixd.file_limits import mesh_problem
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, is_zero, require_scalars
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Volume = Callable[[Scalar], Scalar]
 
@@ -67,7 +70,7 @@ def _about(axis: str, along: Scalar, across: Scalar) -> list[Scalar]:
     return [along if letter == axis else across for letter in "xyz"]
 
 
-def point(mass: Scalar, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
+def point(mass: Scalar, at: ArrayLike = (0.0, 0.0, 0.0)) -> Inertia:
     """Point mass at ``at`` (3,)."""
     _require_not_negative("point", mass=mass)
     return Inertia(mass, at)
@@ -154,7 +157,9 @@ def rod(length: Scalar, *, mass: Scalar, axis: str = "z") -> Inertia:
 # triangle meshes --------------------------------------------------------------------------------
 
 
-def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, density: float | None = None) -> Inertia:
+def mesh(
+    vertices: Any, triangles: ArrayLike | None = None, *, mass: float | None = None, density: float | None = None
+) -> Inertia:
     """Uniform solid bounded by triangles, in the mesh's own frame.
 
     ``vertices`` (n, 3) [m] and ``triangles`` (m, 3) vertex numbers, counter-clockwise from outside; or,

@@ -31,7 +31,7 @@ def is_wanted(*arrays: Array) -> bool:
     return next((x.graph.implicit for x in scalars if hasattr(x, "graph")), False)
 
 
-def held(x: Array, slope: Any = 0) -> Array:
+def held(x: Array, slope: Scalar = 0) -> Array:
     """The values of traced scalars x, with the derivatives of ``slope``; none by default."""
     return np.asarray(object_map(lambda a, b: a.held(b) if hasattr(a, "held") else a, x, slope))
 

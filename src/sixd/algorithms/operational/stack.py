@@ -17,6 +17,7 @@ from sixd.spatial.scalar import Array
 
 Stack = tuple[tuple[str, tuple[int, ...]], ...]
 PARTS: dict[str, tuple[int, ...]] = {"pose": tuple(range(6)), "orientation": (0, 1, 2), "position": (3, 4, 5)}
+FrameChoice = str | Iterable[Any] | Mapping[str, Any]  # a name, names, or the rows of each name
 
 
 def stacked(algorithm: Callable[..., Array], frame: Stack, *arguments: Any, **options: Any) -> Array:
@@ -24,7 +25,7 @@ def stacked(algorithm: Callable[..., Array], frame: Stack, *arguments: Any, **op
     return np.concatenate([algorithm(*arguments, name, **options)[list(rows)] for name, rows in frame])
 
 
-def as_key(choice: Any) -> Any:
+def as_key(choice: FrameChoice) -> Any:
     """A choice, such as a mapping of frames to parts, in a form that can be a key: mappings and lists as tuples."""
     if isinstance(choice, Mapping):
         return tuple((name, as_key(part)) for name, part in choice.items())
@@ -35,7 +36,7 @@ def as_key(choice: Any) -> Any:
     return choice
 
 
-def read_stack(where: str, system: System, frame: Any) -> str | Stack:
+def read_stack(where: str, system: System, frame: FrameChoice) -> str | Stack:
     """A name as it is, or a stack as a key; raise if a frame is unknown or a part is not allowed."""
     if isinstance(frame, str):
         system.frame(frame, where)

@@ -18,7 +18,7 @@ from sixd.errors import ModelError
 from sixd.spatial.dual import derivative, duals
 from sixd.spatial.motion_constraint import force_subspace
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
+from sixd.spatial.scalar import Array, Scalar, Vector, is_number, numeric, object_map, require_scalars, whole
 
 T = TypeVar("T")
 _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -165,14 +165,14 @@ def _fixed(x: Array) -> Array:
     return duals(x, np.zeros(len(x), dtype=int))
 
 
-def finite_parameter(what: str, value: Any, unit: str) -> None:
+def finite_parameter(what: str, value: Scalar, unit: str) -> None:
     """Raise unless ``value`` is a finite number or a symbolic expression; ``unit`` is added to the message."""
     require_scalars(what, value)
     if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
         raise ModelError(f"{what} is {value!r}, expected a finite number {unit}.")
 
 
-def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
+def parse_axis(joint: str, axis: str | Vector) -> tuple[Any, Any, Any]:
     """Return the unit vector of "x", "y", "z" or of three numbers or symbols."""
     if isinstance(axis, str):
         if axis not in _LETTERS:
@@ -203,7 +203,7 @@ def replace_parameters(joint: T, change: Callable[[Any], Any]) -> T:
     if not dataclasses.is_dataclass(joint) or isinstance(joint, type):
         return joint
 
-    def changed(value: Any) -> Any:
+    def changed(value: object) -> Any:
         if isinstance(value, (tuple, list)):
             return type(value)(changed(x) for x in value)
         return object_map(change, value) if isinstance(value, np.ndarray) and value.size else change(value)

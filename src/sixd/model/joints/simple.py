@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.model.joints.base import Joint, finite_parameter, parse_axis
 from sixd.spatial.rotation import axis_rotation
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import plucker, xlt
 
 
@@ -44,7 +44,7 @@ class _AxisJoint(Joint):
     def _a(self) -> Array:
         return np.array(self.axis)
 
-    def _column(self, angular: Any, linear: Any) -> Array:
+    def _column(self, angular: Scalar, linear: Scalar) -> Array:
         return np.concatenate([self._a * angular, self._a * linear])[:, None]
 
 

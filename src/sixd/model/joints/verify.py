@@ -6,15 +6,18 @@ checks every joint whose class is not built in.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
 from sixd.spatial.dual import derivative
-from sixd.spatial.scalar import Array, is_number, is_sympy
+from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy
 from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
 _SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16
@@ -94,14 +97,14 @@ def has_constant_subspace(joint: Joint) -> bool:
     return True
 
 
-def _is_slope(x: Any) -> bool:
+def _is_slope(x: Scalar) -> bool:
     """Whether a derivative is not zero, at some values of symbols; other scalars replace those of a verified joint."""
     if is_sympy(x):
         x = float(x.subs({symbol: 0.7 + 0.3 * k for k, symbol in enumerate(sorted(x.free_symbols, key=str))}))
     return is_number(x) and abs(x) > _SLOPE
 
 
-def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:
+def _shape(who: str, what: str, got: ArrayLike, expected: tuple[int, ...]) -> None:
     if np.shape(got) != expected:
         raise ModelError(f"{who}: {what} has shape {np.shape(got)}, expected {expected}.")
 
