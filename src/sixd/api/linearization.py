@@ -67,11 +67,11 @@ def linearize(
     require_unit_quaternions(WHERE, model, "q", q)
     chosen = _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
 
-    def slopes() -> tuple[Array, Array]:
+    def derivatives() -> tuple[Array, Array]:
         found = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
         return found.qdd_q, found.qdd_qd
 
-    return linearized(model, q, qd, t, *chosen, slopes)
+    return linearized(model, q, qd, t, *chosen, derivatives)
 
 
 def _row(name: str, value: ArrayLike, n: int) -> Array:

@@ -205,15 +205,15 @@ class Reduced(System):
         units, still = np.eye(self.nv, dtype=int), np.zeros(self.nq, dtype=int)
         none = np.zeros((self.model.nv, self.nv), dtype=int)
 
-        def bias_slope(along: Array, turn: Array) -> Array:
+        def bias_derivative(along: Array, turn: Array) -> Array:
             return parts(self.bias(duals(y, along), duals(rates[0], turn)))[1]
 
         dG = [self.G_rate(y, e) if k in moving else none for k, e in enumerate(units)]
         c_q = [none[:, k] for k in range(self.nv)]
         c_qd = list(c_q)
         for k in moving if rates else ():
-            c_q[k] = bias_slope(self.configuration_rate(y, units[k]), 0 * units[k])
-            c_qd[k] = bias_slope(still, units[k])
+            c_q[k] = bias_derivative(self.configuration_rate(y, units[k]), 0 * units[k])
+            c_qd[k] = bias_derivative(still, units[k])
         by_q, by_qd = (np.array(c).reshape(none.T.shape).T for c in (c_q, c_qd))
         return Lifting(self.model, self.state(y, *rates), self.G(y), dG, by_q, by_qd)
 

@@ -213,7 +213,7 @@ class DerivativeRule(NamedTuple):
 
     ``signs`` (1, -1 or 0) and ``above`` have an entry for each argument. Signs, the common denominator and its
     whole-number factor are kept apart: a dual number then needs one division and stays exact over SymPy
-    (slope / (2 √x)), and a trace folds the constants (0.5 / √x).
+    (ẋ / (2 √x)), and a trace folds the constants (0.5 / √x).
     """
 
     signs: tuple[int, ...] = (1,)

@@ -73,18 +73,19 @@ def linearized(
     t: float,
     positions: Sequence[int] | None,
     speeds: Sequence[int] | None,
-    slopes: Callable[[], tuple[Array, Array]],
+    derivatives: Callable[[], tuple[Array, Array]],
 ) -> Linearization:
     """The linear equations of motions near the one through q (nq,), qd (nv,).
 
-    ``slopes()`` returns the derivatives (nv, nv) of the accelerations there, by q in the tangent space and by qd.
+    ``derivatives()`` returns the derivatives (nv, nv) of the accelerations there with respect to q, in the tangent
+    space, and to qd.
     """
     _require_assembled(system, q, qd, t)
     M = _mass_matrix(system, q)
     p, s, dq, dqd = _nearby(system, q, qd, t, positions, speeds)
     basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
     with np.errstate(all="ignore"):  # the result is checked below
-        by_q, by_qd = slopes()
+        by_q, by_qd = derivatives()
         rates = [_rate(system, q, qd, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
         P_u = np.asarray(projections(system, q)[1], dtype=float) if system.constraints else np.eye(system.nv)
     F = np.vstack([_columns(rates, system.nv)[p], (by_q @ dq + by_qd @ dqd)[s]])

@@ -98,7 +98,7 @@ def _rank(A: Array) -> int:
     return int((values > _ZERO * max(values[0], 1e-300)).sum())
 
 
-@np.errstate(all="ignore")  # a start where a function has no slope is skipped
+@np.errstate(all="ignore")  # a start where a function has no derivative is skipped
 def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
     if system.symbols:  # replaced by random numbers; symbols that must match each other may not assemble

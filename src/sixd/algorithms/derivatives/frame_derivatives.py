@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.derivatives.joint_slopes import columns, joint_changes
+from sixd.algorithms.derivatives.joint_derivatives import columns, joint_changes
 from sixd.algorithms.kinematics import ZERO6, express
 from sixd.model.model import Model
 from sixd.spatial.rotation import ZERO3, skew
@@ -19,14 +19,14 @@ from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import blocks, crm, transform_from_pose
 
 
-class VelocitySlopes(NamedTuple):
+class VelocityDerivatives(NamedTuple):
     """Derivatives of a frame's velocity by q and by qd (the Jacobian), (…, 6, nv) each; row: of what."""
 
     q: Array
     qd: Array
 
 
-class AccelerationSlopes(NamedTuple):
+class AccelerationDerivatives(NamedTuple):
     """Derivatives of a frame's acceleration by q, qd and qdd (the Jacobian), (…, 6, nv) each; row: of what."""
 
     q: Array
@@ -48,15 +48,15 @@ class _FrameMotion(NamedTuple):
 
 def velocity_derivatives(
     model: Model, q: Array, qd: Array, frame: str, *, expressed_in: str = "body"
-) -> VelocitySlopes:
+) -> VelocityDerivatives:
     """Derivatives of ``velocity`` in the tangent space at q."""
     m = _frame_motion(model, q, qd, np.zeros(model.nv, dtype=int), frame)
-    return VelocitySlopes(_expressed(m, m.v, m.xi, expressed_in), express(m.J, m.X_FW, expressed_in))
+    return VelocityDerivatives(_expressed(m, m.v, m.xi, expressed_in), express(m.J, m.X_FW, expressed_in))
 
 
 def acceleration_derivatives(
     model: Model, q: Array, qd: Array, qdd: Array, frame: str, *, kind: str = "spatial", expressed_in: str = "body"
-) -> AccelerationSlopes:
+) -> AccelerationDerivatives:
     """Derivatives of ``acceleration`` in the tangent space at q."""
     m = _frame_motion(model, q, qd, qdd, frame)
     a_q = _expressed(m, m.a, m.eta - crm(m.v) @ m.xi, expressed_in)
@@ -64,9 +64,9 @@ def acceleration_derivatives(
     J = express(m.J, m.X_FW, expressed_in)
     if kind == "classical":  # the product ω × v
         v = express(m.v, m.X_FW, expressed_in)
-        a_q = a_q + _product_slopes(v, _expressed(m, m.v, m.xi, expressed_in))
-        a_qd = a_qd + _product_slopes(v, J)
-    return AccelerationSlopes(a_q, a_qd, J)
+        a_q = a_q + _product_derivatives(v, _expressed(m, m.v, m.xi, expressed_in))
+        a_qd = a_qd + _product_derivatives(v, J)
+    return AccelerationDerivatives(a_q, a_qd, J)
 
 
 def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> _FrameMotion:
@@ -100,6 +100,6 @@ def _expressed(m: _FrameMotion, x: Array, change: Array, expressed_in: str) -> A
     return express(change, m.X_FW, expressed_in)
 
 
-def _product_slopes(v: Array, slopes: Array) -> Array:
+def _product_derivatives(v: Array, changes: Array) -> Array:
     """Derivatives (6, nv) of [0; ω × v], given those of v (6,)."""
-    return np.concatenate([np.zeros_like(slopes[:3]), skew(v[:3]) @ slopes[3:] - skew(v[3:]) @ slopes[:3]])
+    return np.concatenate([np.zeros_like(changes[:3]), skew(v[:3]) @ changes[3:] - skew(v[3:]) @ changes[:3]])

@@ -32,7 +32,7 @@ def _exp_coupling(w: Array) -> Array:
     """V (3, 3): ∫₀¹ exp(s w×) ds, which turns a body velocity into the displacement of the origin."""
     t2 = w @ w
     c = sine_coefficient(2, t2)
-    half = sinc(sqrt(t2 + 1e-36) / 2)  # with a slope at 0
+    half = sinc(sqrt(t2 + 1e-36) / 2)  # differentiable at 0
     W = skew(w)
     return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
 

@@ -87,8 +87,8 @@ def has_constant_subspace(joint: Joint) -> bool:
     rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
     for q in [joint.random(rng, -unlimited, unlimited) for _ in range(_SAMPLES)]:
         for d, e in enumerate(np.eye(joint.nv, dtype=int)):
-            slope = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
-            if any(_is_slope(x) for x in slope.ravel()):
+            change = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
+            if any(_is_nonzero(x) for x in change.ravel()):
                 raise ModelError(
                     f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
                     f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
@@ -97,7 +97,7 @@ def has_constant_subspace(joint: Joint) -> bool:
     return True
 
 
-def _is_slope(x: Scalar) -> bool:
+def _is_nonzero(x: Scalar) -> bool:
     """Whether a derivative is not zero, at some values of symbols; other scalars replace those of a verified joint."""
     if is_sympy(x):
         x = float(x.subs({symbol: 0.7 + 0.3 * k for k, symbol in enumerate(sorted(x.free_symbols, key=str))}))
