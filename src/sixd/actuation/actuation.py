@@ -141,8 +141,8 @@ class Actuation:
 
     def _freedoms(self) -> list[str]:
         """Names of the joint forces (nv,), for messages."""
-        freedoms = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
-        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in freedoms.items() for k in range(len(own))]
+        dofs = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
+        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in dofs.items() for k in range(len(own))]
 
     @cached_property
     def _has_symbols(self) -> bool:

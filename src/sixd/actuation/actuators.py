@@ -59,7 +59,7 @@ class Thruster:
 
 @dataclass(frozen=True)
 class Motor:
-    """A motor on a joint: f at its shaft is ``gear`` · f at the joint [N m or N], on freedom number ``freedom``."""
+    """A motor on a joint: f at its shaft is ``gear`` · f at the joint [N m or N], on DoF number ``freedom``."""
 
     joint: str
     gear: Any = 1
@@ -80,12 +80,12 @@ class Motor:
         return np.array([self.gear if k == at else 0 for k in range(system.nv)])
 
     def check(self, system: System) -> None:
-        """Raise unless the joint has that freedom."""
-        freedoms = system.v_slice(self.joint)
-        count = freedoms.stop - freedoms.start
+        """Raise unless the joint has that DoF."""
+        own = system.v_slice(self.joint)
+        count = own.stop - own.start
         if not isinstance(self.freedom, int) or not 0 <= self.freedom < count:
             raise ModelError(
-                f"Actuation: a motor moves freedom {self.freedom!r} of joint {self.joint!r}, which has {count}, "
+                f"Actuation: a motor moves DoF {self.freedom!r} of joint {self.joint!r}, which has {count}, "
                 f"expected one of 0 … {count - 1}."
             )
 

@@ -59,15 +59,15 @@ def christoffel(model: Model, q: Array) -> Array:
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
     factor = factor_for(model)
-    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each freedom moves
+    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each DoF moves
     Gamma = np.zeros((model.nv,) * 3, dtype=common_dtype(Ic, S))
-    J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, freedoms of its columns
+    J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, DoF of its columns
     for i in model.bodies:
         p, own = model.parent[i], np.flatnonzero(body == i)
         up, n = path[p], len(path[p])
         J.append(np.concatenate([X[i] @ J[p], S[i]], axis=1))
         path.append(np.concatenate([up, own]))
-        # entries whose lowest joint is i: its freedom s third, second, first
+        # entries whose lowest joint is i: its DoF s third, second, first
         for s, column in zip(own, S[i].T, strict=True):
             N = J[i].T @ (factor(Ic[i], column) @ J[i])
             Gamma[np.ix_(path[i], path[i], [s])] = N[:, :, None]
@@ -78,7 +78,7 @@ def christoffel(model: Model, q: Array) -> Array:
 
 
 def _with_products(model: Model, q: Array, X: list[Array], S: list[Array], Ic: list[Array], Gamma: Array) -> Array:
-    """Γ_ijk plus the terms of joints with several freedoms or a varying S: S_k × S_j + S°_j(k) within one joint."""
+    """Γ_ijk plus the terms of joints with several DoF or a varying S: S_k × S_j + S°_j(k) within one joint."""
     rates: list[list[Array]] = [[]]
     for i in model.bodies:
         joint, iv = model.joints[i], model.iv[i]

@@ -68,7 +68,7 @@ def inverse_operational_inertia(model: Model, q: Array, frame: str | Stack, *, e
 
 
 def _spread(model: Model, columns: dict[int, Array]) -> Array:
-    """(6, nv) with the columns of each body at its freedoms, zeros elsewhere."""
+    """(6, nv) with the columns of each body at its DoF, zeros elsewhere."""
     J = np.zeros((6, model.nv), dtype=common_dtype(columns.values()))
     for i, block in columns.items():
         J[:, model.iv[i]] = block

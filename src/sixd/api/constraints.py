@@ -215,14 +215,14 @@ def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
 
 
 def mobility(model: System, q: ArrayLike | None = None) -> Mobility:
-    """Freedoms that the constraints leave, rank and number of their equations, and which are redundant.
+    """DoF that the constraints leave, rank and number of their equations, and which are redundant.
 
     Computed at q (nq,) if it is given, else in general assembled configurations; where branches of assembly differ, in
-    the one with the fewest freedoms of those that were met (``in_other_branches`` has the freedoms in the others).
+    the one with the fewest DoF of those that were met (``in_other_branches`` has the DoF in the others).
 
     >>> import sixd
     >>> print(sixd.mobility(sixd.zoo.bricard()))
-    bricard: 1 freedom = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
+    bricard: 1 DoF = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
     """
     where = "mobility"
     require_system(where, model)

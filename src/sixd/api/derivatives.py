@@ -135,7 +135,7 @@ def constrained_dynamics_derivatives(
 
     Returns
     -------
-    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th freedom:
+    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th DoF:
 
     qdd_q, lam_q : along the velocity e_k, in the tangent space; f_ext held fixed in the world.
     qdd_qd, lam_qd : by qd[k]; that of dry friction is zero.

@@ -127,7 +127,7 @@ def operational_inertia(
     Notes
     -----
     Raises ``SingularError`` where the rows are dependent and there is no regularisation: at singular poses, for frames
-    of too few freedoms, for frames of one body. A row is dependent if its angle to the span of those before it, in the
+    of too few DoF, for frames of one body. A row is dependent if its angle to the span of those before it, in the
     metric of M, is below 3e-7 rad (float32: 3e-5). On GPUs and in JAX results at singular poses are NaN. Constraints of
     the model do not enter; ``model.reduce()`` has them.
 

@@ -32,12 +32,12 @@ def linearize(
     """Linear equations of the motions near a motion that satisfies the constraints: dx/dt = A x + B u.
 
     The derivatives are exact, not finite differences. Constraints are optional; they may be loops, rolling (with fewer
-    freedoms of velocity than of position) or redundant.
+    DoF of velocity than of position) or redundant.
 
     Parameters
     ----------
     q, qd, tau : (nq,), (nv,), (nv,), one state; tau is zero if omitted. Assembled: see ``sixd.assemble``.
-    positions, speeds : indices of freedoms (into qd, see ``model.v_slice``) whose changes make up x; they must be
+    positions, speeds : indices of DoF (into qd, see ``model.v_slice``) whose changes make up x; they must be
         independent under the constraints. As many as are independent if omitted. Others may be left out only if those
         in x do not depend on them, such as the position and heading of a vehicle, or the angle of a wheel.
     t : time [s], for constraints with a prescribed rate.
@@ -88,7 +88,7 @@ def _freedoms(name: str, given: Sequence[int] | None, nv: int) -> list[int] | No
         return None
     numbers = np.asarray(given)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of indices of freedoms, such as [0, 7].")
+        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of indices of DoF, such as [0, 7].")
     chosen = [int(j) for j in numbers]
     if len(set(chosen)) != len(chosen) or any(not 0 <= j < nv for j in chosen):
         raise ShapeError(f"{WHERE}: {name} are {chosen}, expected indices from 0 to {nv - 1}, each once.")

@@ -92,7 +92,7 @@ class Reduced(System):
         return self._slice(joint, self.space.iq)
 
     def v_slice(self, joint: str) -> slice:
-        """The slice of an independent joint's freedoms in qd, qdd and tau."""
+        """The slice of an independent joint's DoF in qd, qdd and tau."""
         return self._slice(joint, self.space.iv)
 
     def _slice(self, joint: str, slices: list[slice]) -> slice:
@@ -116,7 +116,7 @@ class Reduced(System):
         return np.concatenate([q0[:0], *(joint.difference(q0[i], q1[i]) for joint, i in pairs)])
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
-        """p·[qd, e] (nv,) for each freedom e; see ``System.coadjoint_row``."""
+        """p·[qd, e] (nv,) for each DoF e; see ``System.coadjoint_row``."""
         every = zip(self.space.joints, self.space.iq, self.space.iv, strict=True)
         return np.concatenate([qd[:0], *(joint.coadjoint(q[i], qd[k], p[k]) for joint, i, k in every)])
 

@@ -38,7 +38,7 @@ class JointLimits(Force):
     a tenth of √(I/k), and a joint that meets its limit at speed v goes v/270 s beyond it. An arm of 1 m that leans
     on a limit under its weight sinks in by 1.5 mrad. Explicit steps must be below about 0.1 √(I/k) for a k of your own.
     The damper sets in at once, so a step across a limit is exact to first order only.
-    Limits of joints with as many coordinates as freedoms count: all but spherical and free ones. Effort limits
+    Limits of joints with as many coordinates as DoF count: all but spherical and free ones. Effort limits
     are applied by controllers (``saturate``).
     """
 

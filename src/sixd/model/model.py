@@ -96,7 +96,7 @@ class Model(System):
 
     @cached_property
     def nv(self) -> int:  # type: ignore[override]
-        """Number of freedoms."""
+        """Number of degrees of freedom."""
         return sum(j.nv for j in self.joints)
 
     @cached_property
@@ -164,7 +164,7 @@ class Model(System):
         return self.iq[self.joint_index(joint)]
 
     def v_slice(self, joint: str) -> slice:
-        """Return the slice of qd, qdd and tau that holds the joint's freedoms."""
+        """Return the slice of qd, qdd and tau that holds the joint's DoF."""
         return self.iv[self.joint_index(joint)]
 
     @property
@@ -334,7 +334,7 @@ class Model(System):
         stiffness, rest : of springs [N m/rad, N/m], at least 0, and where they are at rest [rad, m].
         effort, velocity : the largest force [N m, N] and speed [rad/s, m/s].
 
-        Each is a number, an array of a joint's freedoms (of its coordinates for limits and rest), for all joints an
+        Each is a number, an array of a joint's DoF (of its coordinates for limits and rest), for all joints an
         array (nv,) or (nq,), or a mapping of joints to values. A number for all joints leaves free joints as they are,
         and limits and rest those of spherical ones.
         """

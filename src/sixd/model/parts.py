@@ -13,7 +13,7 @@ from sixd.model.joints import Joint
 from sixd.notebook import MOST_ROWS, matrix_rows, number, table
 from sixd.spatial.scalar import Array
 
-# fields of a model with an entry for each coordinate of q, and for each freedom
+# fields of a model with an entry for each coordinate of q, and for each DoF
 PER_Q = ("lower", "upper", "rest")
 PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
 # what a joint has beside its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``

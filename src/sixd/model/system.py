@@ -96,7 +96,7 @@ class System:
         raise NotImplementedError
 
     def v_slice(self, joint: str) -> slice:
-        """The slice of the joint's freedoms in qd, qdd and tau."""
+        """The slice of the joint's DoF in qd, qdd and tau."""
         raise NotImplementedError
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
@@ -112,7 +112,7 @@ class System:
         return q1 - q0
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
-        """p·[qd, e] (nv,) for each freedom e, with Lie brackets of velocities: zero where qd is dq/dt."""
+        """p·[qd, e] (nv,) for each DoF e, with Lie brackets of velocities: zero where qd is dq/dt."""
         return np.zeros(self.nv, dtype=int)
 
     def lifting(self, q: Array, *rates: Array) -> Any:

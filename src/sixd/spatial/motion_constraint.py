@@ -66,7 +66,7 @@ def constrained_body(
     Parameters
     ----------
     inertia : ``sixd.Inertia``, or the matrix (6, 6).
-    S : motion subspace (6, nf), angular rows first, in the frame of the inertia; (6,) for one freedom.
+    S : motion subspace (6, nf), angular rows first, in the frame of the inertia; (6,) for one DoF.
     alpha : velocity (nf,); zero if omitted.
     S_rate : Ṡ (6, nf), the rate of S as vectors. If S is fixed in the body, Ṡ = v×S, and if it is fixed in the ground,
         Ṡ = 0: in both Ṡα = 0, and it can be omitted. For a joint on the ground whose S varies in the body's frame it is
@@ -175,7 +175,7 @@ def _subspace(where: str, S: ArrayLike, what: str = "S") -> Array:
     S = np.asarray(S)
     S = S[:, None] if S.shape == (6,) else S
     if S.ndim != 2 or len(S) != 6 or S.shape[1] > 6:
-        raise ShapeError(f"{where}: {what} has shape {S.shape}, expected (6, nf): a column for each freedom.")
+        raise ShapeError(f"{where}: {what} has shape {S.shape}, expected (6, nf): a column for each DoF.")
     return S if S.dtype == object else S.astype(float)
 
 
@@ -195,7 +195,7 @@ def _solved(where: str, A: Array, B: Array) -> Array:
             return np.linalg.solve(A.astype(float), B.astype(float))
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body "
+                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every DoF. Give the body "
                 f"a mass, or extent."
             ) from None
     import sympy
@@ -203,7 +203,7 @@ def _solved(where: str, A: Array, B: Array) -> Array:
     M = sympy.Matrix(A)
     det = _short(M.det(method="berkowitz"))
     if det == 0:
-        raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every freedom.")
+        raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every DoF.")
     found = M.adjugate() * sympy.Matrix(B) / det
     return _tidy(np.array(found.tolist(), dtype=object).reshape(B.shape))
 

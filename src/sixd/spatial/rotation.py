@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
-# keeps x/x at 1 for x = 0 without a branch, and makes sqrt(x²) differentiable there; a float32 too, and below the square
+# keeps x/x at 1 for x = 0 without a branch, and makes sqrt(x²) differentiable there; a float32 too, below the square
 # of any angle that matters
 _TINY = 1e-36
 

@@ -41,7 +41,7 @@ class Attempt(NamedTuple):
 def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -> Attempt:
     """The first success from q (nq,) and from starts near it, else the attempt with the smallest error.
 
-    Freedoms outside the mask ``free`` (nv,) keep their coordinates.
+    DoF outside the mask ``free`` (nv,) keep their coordinates.
     """
     best: Attempt | None = None
     for size in _NEARBY:
@@ -64,7 +64,7 @@ def assembled_anywhere(system: System, q: Array, free: Array, rng: np.random.Gen
 
 
 def solve_nearby(system: System, q: Array, free: Array) -> Attempt:
-    """The result of the Levenberg-Marquardt iteration from q (nq,); freedoms outside the mask ``free`` (nv,) stay."""
+    """The result of the Levenberg-Marquardt iteration from q (nq,); DoF outside the mask ``free`` (nv,) stay."""
     damping, (phi, A) = 1.0, holonomic_rows(system, q)
     for _ in range(_STEPS):
         scale = row_scale(A)
@@ -117,11 +117,11 @@ def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:
 
 
 def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Array) -> Array:
-    """The velocity (nv,) with A qd = b(t) nearest to qd in the mass metric; freedoms outside ``free`` keep theirs."""
+    """The velocity (nv,) with A qd = b(t) nearest to qd in the mass metric; DoF outside ``free`` keep theirs."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)[np.ix_(free, free)]
     J, scale, n = A[:, free], row_scale(A), int(free.sum())
-    # scale each freedom by its inertia
+    # scale each DoF by its inertia
     inertia = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     rows = J / scale[:, None] / inertia
     K = np.block([[M / np.outer(inertia, inertia), rows.T], [rows, np.zeros((len(A), len(A)))]])

@@ -40,7 +40,7 @@ class Rank(NamedTuple):
 
     ``branches`` are the ranks in the branches of assembly that were met, ``number`` is the largest. Ranks from
     ``least`` to ``most`` are accepted where they stay the same nearby. ``lengths`` are the usual norms of the rows,
-    ``sizes`` the same with each freedom scaled by its inertia. ``at`` is the configuration in which
+    ``sizes`` the same with each DoF scaled by its inertia. ``at`` is the configuration in which
     the rank was found; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
     rows with a double root where they are assembled, φ = f², to their norms elsewhere: they vanish there.
     """
@@ -71,7 +71,7 @@ def assembled_rank(system: System) -> Rank:
 
 
 def scaled_rows(system: System, q: Array, sizes: Sequence[float] | None = None) -> Array:
-    """A (k, nv) as floats, each freedom scaled by its inertia and each row divided by its size."""
+    """A (k, nv) as floats, each DoF scaled by its inertia and each row divided by its size."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     with np.errstate(all="ignore"):
         M = np.diag(np.asarray(system.apply("mass_matrix", crba, q), dtype=float))
@@ -136,7 +136,7 @@ def _find(system: System) -> Rank:
     number, least = max(branches), min(branches)
     most = number
     if found is not None and number < len(rows[0]) - len(vanishing):
-        # the bound leaves out branches without a freedom, which overconstrained loops have off their motion; if one was
+        # the bound leaves out branches without a DoF, which overconstrained loops have off their motion; if one was
         # met, those that move may be rare
         general = max(_rank(A / np.array(sizes)[:, None]) for A in elsewhere)
         most = max(number, min(general, system.nv - 1))
@@ -187,10 +187,10 @@ def _allowed(system: System, q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Mobility:
-    """Result of ``sixd.mobility``: freedoms left, rank and number of the equations, and which are redundant.
+    """Result of ``sixd.mobility``: DoF left, rank and number of the equations, and which are redundant.
 
     ``redundant_in`` pairs the label of a constraint with the number of its rows that depend on earlier rows.
-    ``in_other_branches`` are the freedoms in other branches of assembly, if they were met and differ.
+    ``in_other_branches`` are the DoF in other branches of assembly, if they were met and differ.
     """
 
     name: str
@@ -204,24 +204,22 @@ class Mobility:
     in_other_branches: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        text = f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} = {self.nv} of the joints - "
+        text = f"{self.name}: {self.freedoms} DoF = {self.nv} of the joints - "
         text += f"{self.rank} independent of {self.equations} equations"
         if self.redundant:
             text += f", {self.redundant} redundant (" + ", ".join(f"{n} in {c}" for c, n in self.redundant_in) + ")"
-        text += "".join(f"; {n} freedom{'s' if n != 1 else ''} in another branch" for n in self.in_other_branches)
+        text += "".join(f"; {n} DoF in another branch" for n in self.in_other_branches)
         return text if self.assembled else text + "; no configuration was found that satisfies them all"
 
     def _repr_html_(self) -> str:
-        """Freedoms and equations as a table, for notebooks."""
+        """DoF and equations as a table, for notebooks."""
         rows: list[list[Any]] = [
-            ["freedoms of the joints", self.nv], ["equations of the constraints", self.equations],
+            ["DoF of the joints", self.nv], ["equations of the constraints", self.equations],
             ["of them independent", self.rank], ["of them redundant", self.redundant],
         ]  # fmt: skip
         rows += [[f"redundant in {label}", count] for label, count in self.redundant_in]
         note = "" if self.assembled else "no configuration was found that satisfies them all"
-        return table(
-            f"{self.name}: {self.freedoms} freedom{'s' if self.freedoms != 1 else ''} left", (), rows, note=note
-        )
+        return table(f"{self.name}: {self.freedoms} DoF left", (), rows, note=note)
 
 
 def mobility_at(system: System, q: Array) -> Mobility:

@@ -1,6 +1,6 @@
 """Derivatives of the momentum and energy of each body, or of each subtree.
 
-In world coordinates a freedom with the twist s of a joint that carries a body changes the body's velocity by xi, turned
+In world coordinates a DoF with the twist s of a joint that carries a body changes the body's velocity by xi, turned
 with it, and displaces its momentum h: dh = I xi + s ×* h. Its kinetic energy changes by xi·h, its potential energy by
 -s·(I a_g). Joints that do not carry the body change nothing.
 """

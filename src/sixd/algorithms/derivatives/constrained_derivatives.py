@@ -97,7 +97,7 @@ def _solve(
 
 
 def _row_derivatives(system: System, q: Array, qd: Array, qdd: Array, stabilisation: Scalar) -> _ConstraintRows:
-    """The rows and their changes along each freedom, by dual numbers."""
+    """The rows and their changes along each DoF, by dual numbers."""
     A, zero = constraint_jacobian(system, q), np.zeros(system.nv, dtype=int)
     dA, by_q, by_qd = [], [], []
     stable = not (is_number(stabilisation) and stabilisation == 0)

@@ -1,6 +1,6 @@
 """Derivatives of the velocity and acceleration of a frame.
 
-In the frame's own coordinates a freedom s of a joint on the way changes the velocity v by xi and the acceleration by
+In the frame's own coordinates a DoF s of a joint on the way changes the velocity v by xi and the acceleration by
 eta - v × xi; its qd changes them by s and zeta - v × s (rnea_derivatives.py, without gravity). Other coordinates turn
 or move with the frame as q changes, by the twist s.
 """
@@ -35,7 +35,7 @@ class AccelerationDerivatives(NamedTuple):
 
 
 class _FrameMotion(NamedTuple):
-    """X_FW, v and a (6,) of a frame F in its coordinates, and (6, nv): s, xi, eta and zeta of every freedom there."""
+    """X_FW, v and a (6,) of a frame F in its coordinates, and (6, nv): s, xi, eta and zeta of every DoF there."""
 
     X_FW: Array
     v: Array
@@ -70,10 +70,10 @@ def acceleration_derivatives(
 
 
 def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> _FrameMotion:
-    """The frame's motion, and what each freedom changes of it, in its own coordinates; outward along its branch."""
+    """The frame's motion, and what each DoF changes of it, in its own coordinates; outward along its branch."""
     f = model.frame(frame, "velocity_derivatives")
     X_FW, v, a = np.eye(6, dtype=int), ZERO6, ZERO6
-    rows = np.zeros((4, 6, model.nv), dtype=object)  # s, xi, eta, zeta of all freedoms, in the body's coordinates
+    rows = np.zeros((4, 6, model.nv), dtype=object)  # s, xi, eta, zeta of all DoF, in the body's coordinates
     for i in model.tree.ancestors(f.body):
         joint, qi, iv = model.joints[i], q[model.iq[i]], model.iv[i]
         X, S = joint.transform(qi) @ model.X_tree[i], joint.subspace(qi)

@@ -1,6 +1,6 @@
 """Derivatives of momentum, centre of mass and energy.
 
-A freedom s of joint i changes the velocities of all that it carries by xi (rnea_derivatives.py) and displaces their
+A DoF s of joint i changes the velocities of all that it carries by xi (rnea_derivatives.py) and displaces their
 momentum h, so that in coordinates of body i it changes by Ic xi + s ×* h; the kinetic energy changes by xi·h.
 """
 

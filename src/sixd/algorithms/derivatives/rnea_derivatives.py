@@ -73,7 +73,7 @@ def rnea_derivatives(
 def changes(
     model: Model, kinematics: JointKinematics, q: Array, qd: Array, qdd: Array, v: list[Array], a: list[Array]
 ) -> list[JointChanges]:
-    """What the freedoms of each joint change for all that it carries, a list over bodies, the world's entry first."""
+    """What the DoF of each joint change for all that it carries, a list over bodies, the world's entry first."""
     X, S = kinematics.X, kinematics.S
     found = [JointChanges(S[0], S[0], S[0], [])]
     for i in model.bodies:

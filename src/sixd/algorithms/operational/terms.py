@@ -3,7 +3,7 @@
 Λ = (J M⁻¹ Jᵀ)⁻¹, J̄ = M⁻¹ Jᵀ Λ, N = 1 - Jᵀ J̄ᵀ  (O. Khatib, IEEE J. Robotics and Automation 3, 1987). Generic over
 systems. J M⁻¹ Jᵀ is not inverted: with M = LᵀDL the rows become u = L⁻ᵀ j, as those of constraints do, and are made
 orthogonal in the metric D⁻¹ (least_norm.py), so that errors grow with the condition of J, not with its square. It is
-formed for trees of many freedoms, whose M is not. A regularisation δ gives each row a freedom of its own, of inertia
+formed for trees of many DoF, whose M is not. A regularisation δ gives each row a DoF of its own, of inertia
 1/δ²: J M⁻¹ Jᵀ + δ² 1 then takes the place of J M⁻¹ Jᵀ.
 """
 
@@ -75,7 +75,7 @@ def operational_rows(
     limits: RankLimits = EXACT,
     unactuated: tuple[int, ...] = (),
 ) -> OperationalRows:
-    """The rows of a stack; before them those of M of the freedoms ``unactuated``, whose forces M qdd they prescribe.
+    """The rows of a stack; before them those of M of the DoF ``unactuated``, whose forces M qdd they prescribe.
 
     The functions below have the same options.
     """
@@ -83,7 +83,7 @@ def operational_rows(
     usual = sizes_of_rows(system, frame, expressed_in, unactuated)
     if not regularization and usual.rank < len(A):
         raise dependent_error(name, system, frame, " in any configuration", usual.rank - len(unactuated))
-    extra = np.eye(len(A), dtype=int)[:, len(unactuated) :] * regularization  # each row's own freedom
+    extra = np.eye(len(A), dtype=int)[:, len(unactuated) :] * regularization  # each row's own DoF
     make = _by_products if is_large(system) else _by_basis
     solve, divide, own = make(system, q, A, extra if regularization else extra[:, :0], usual.squares, limits)
     watched = not regularization and all(comparable(x) for x in own)
@@ -117,7 +117,7 @@ def _by_basis(
 def _by_products(
     model: Any, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: RankLimits
 ) -> tuple[Any, Any, list[Scalar]]:
-    """The same by the matrix A M⁻¹ Aᵀ, of trees with so many freedoms that M is not factored: O(nv) for each row."""
+    """The same by the matrix A M⁻¹ Aᵀ, of trees with so many DoF that M is not factored: O(nv) for each row."""
     X = solve_columns(model, q, A.T)
     W = mirror_upper(A @ X) + extra @ extra.T
     inverse, (_, reciprocals) = inverse_small(W), factors_small(W)
@@ -239,7 +239,7 @@ def dependent_error(name: str, system: System, frame: str | Stack, row: str, ran
         what = f"the {m} rows of {names} are dependent{row}"
     first = frame if isinstance(frame, str) else frame[0][0]
     return SingularError(
-        f"{name}: {what} (rank {rank} of {m}, {system.nv} freedoms): Λ does not exist. Take fewer rows, "
+        f"{name}: {what} (rank {rank} of {m}, {system.nv} DoF): Λ does not exist. Take fewer rows, "
         f"such as frame={{{first!r}: 'position'}}, or give regularization=…; sixd.inverse_operational_inertia is "
         f"defined there, too."
     )

@@ -91,7 +91,7 @@ class Joint(ABC):
         if self.nv == 1:  # cJ = S° qd is quadratic in qd, so its value at qd = 1 determines S°
             return (self.bias(q, np.ones(1)) * qd[0]).reshape(6, 1)
         raise ModelError(
-            f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} freedoms "
+            f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} DoF "
             f"needs subspace_rate(q, qd) -> (6, {self.nv}) for Jacobian rates. Define it instead of bias."
         )
 
@@ -113,7 +113,7 @@ class Joint(ABC):
         return derivative(lambda dq: self.integrate(_fixed(q), dq), np.zeros(self.nv, dtype=int), qd)[1]
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
-        """Return ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
+        """Return ad* (nv,) of a momentum p (nv,): p·[qd, e] for each DoF e, brackets of the joint's velocities.
 
         Zero where qd is dq/dt. With dq/dt = E(q) qd the bracket [v, w] is that of the fields E v and E w.
         """

@@ -17,7 +17,7 @@ from sixd.spatial.transform import plucker, xlt
 @final
 @dataclass(frozen=True)
 class Fixed(Joint):
-    """No freedom: the two bodies are merged when a model is built."""
+    """No DoF: the two bodies are merged when a model is built."""
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0

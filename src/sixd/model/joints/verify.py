@@ -90,7 +90,7 @@ def has_constant_subspace(joint: Joint) -> bool:
             change = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
             if any(_is_nonzero(x) for x in change.ravel()):
                 raise ModelError(
-                    f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
+                    f"{type(joint).__name__}: its S depends on q (it changes along DoF {d} at q = "
                     f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
                     f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
                 )
