@@ -33,7 +33,7 @@ _ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the large
 class Actuation:
     """Thrusters and motors of a model: m inputs f that produce joint forces τ = T(q) f.
 
-    Every method takes arrays with leading batch dimensions; SymPy object arrays give SymPy.
+    Every method accepts arrays with leading batch dimensions; SymPy object arrays give SymPy.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.rp_arm()
@@ -49,10 +49,10 @@ class Actuation:
 
     def __post_init__(self) -> None:
         require_system("Actuation", self.model)
-        given = [self.actuators] if isinstance(self.actuators, (Thruster, Motor)) else self.actuators
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise ScalarTypeError(f"Actuation: actuators are {given!r}, expected a list of Thruster and Motor.")
-        actuators = tuple(given)
+        values = [self.actuators] if isinstance(self.actuators, (Thruster, Motor)) else self.actuators
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise ScalarTypeError(f"Actuation: actuators are {values!r}, expected a list of Thruster and Motor.")
+        actuators = tuple(values)
         for a in actuators:
             if not isinstance(a, (Thruster, Motor)):
                 raise ScalarTypeError(f"Actuation: got {a!r}, expected a sixd.Thruster or a sixd.Motor.")
@@ -149,30 +149,30 @@ class Actuation:
         numbers = [(a.gear,) if isinstance(a, Motor) else (*a.direction, *a.point) for a in self.actuators]
         return bool(self.model.symbols) or not all(map(is_number, chain(*numbers)))
 
-    def _arguments(self, **given: ArrayLike) -> list[batch.Argument]:
+    def _arguments(self, **values: ArrayLike) -> list[batch.Argument]:
         size = {"q": self.model.nq, "f": self.m, "tau": self.model.nv}
         of_model = f"of model {self.model.name!r}"
         meaning = {"q": f"nq {of_model}", "f": "inputs", "tau": f"nv {of_model}"}
-        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in given.items()]
+        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in values.items()]
 
-    def _broadcast(self, where: str, **given: ArrayLike) -> list[Array]:
+    def _broadcast(self, where: str, **values: ArrayLike) -> list[Array]:
         """The arrays, checked and broadcast to one batch shape."""
-        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**given))
+        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**values))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
-    def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
+    def _run(self, function: Callable[..., Any], values: dict[str, Any]) -> Array:
         """A function of one row on all rows: compiled, or run directly if the model or an actuator has symbols."""
         where = f"Actuation.{function.__name__}"
         if self._has_symbols:
-            arguments = self._arguments(**given)
+            arguments = self._arguments(**values)
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
         if where not in self._kernels:
-            shapes = {"f": (self.m,)} if "f" in given else None
+            shapes = {"f": (self.m,)} if "f" in values else None
             self._kernels[where] = compile_kernel(function, self.model, shapes=shapes)
-        return self._kernels[where](*given.values())
+        return self._kernels[where](*values.values())
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"

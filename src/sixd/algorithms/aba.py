@@ -39,7 +39,7 @@ class Articulated(NamedTuple):
 def articulated_inertias(
     model: Model, X: list[Array], S: list[Array], prescribed: AbstractSet[int] = frozenset()
 ) -> Articulated:
-    """Articulated-body inertias; joints in ``prescribed`` (their motion is given) transmit like rigid ones."""
+    """Articulated-body inertias; joints in ``prescribed`` (whose motion is prescribed) transmit like rigid ones."""
     IA = [np.zeros((6, 6), dtype=int), *model.inertia[1:]]
     none = np.zeros((0, 0), dtype=int)
     D, D_inv, UD_inv = [none] * len(IA), [none] * len(IA), [S[0]] * len(IA)
@@ -87,21 +87,21 @@ def hybrid(
     *,
     f_ext: Array | None = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau) complete: joints of bodies in ``prescribed`` have qdd given, the others tau  [RBDA section 9.2]."""
+    """(qdd, tau), complete; qdd is input for joints of bodies in ``prescribed``, tau for others  [RBDA section 9.2]."""
     kinematics = joint_kinematics(model, q, qd)
     X, S, _, _ = kinematics
     passive = passive_force(model, q, qd)
 
     # outward: the forces of a motion in which only prescribed joints accelerate, without gravity
-    given = np.zeros(model.nv, dtype=qdd.dtype)
+    qdd_known = np.zeros(model.nv, dtype=qdd.dtype)
     for i in prescribed:
-        given[model.iv[i]] = qdd[model.iv[i]]
-    _, _, f = outward(model, kinematics, given, ZERO6)
+        qdd_known[model.iv[i]] = qdd[model.iv[i]]
+    _, _, f = outward(model, kinematics, qdd_known, ZERO6)
     f = subtract_external_forces(model, X, f, f_ext)
 
     # inward and outward: the rest, with gravity as an acceleration of the world
     articulated = articulated_inertias(model, X, S, prescribed)
-    pA, a, found = propagate(model, X, S, articulated, f, tau - passive, -model.a_gravity, prescribed)
+    pA, a, qdd_solved = propagate(model, X, S, articulated, f, tau - passive, -model.a_gravity, prescribed)
 
     qdd_out, tau_out = [np.zeros(0)], [np.zeros(0)]
     for i in model.bodies:
@@ -111,7 +111,7 @@ def hybrid(
             qdd_out.append(qdd[iv])
             tau_out.append(force + model.armature[iv] * qdd[iv] + passive[iv])
         else:
-            qdd_out.append(found[iv])
+            qdd_out.append(qdd_solved[iv])
             tau_out.append(tau[iv])
     return np.concatenate(qdd_out), np.concatenate(tau_out)
 

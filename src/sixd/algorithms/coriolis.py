@@ -1,9 +1,10 @@
 """Coriolis matrix and Christoffel symbols, for every joint type.
 
 With J_b the Jacobian of body b and B_b its Coriolis factor, C = Σ_b J_bᵀ (I_b dJ_b/dt + B_b J_b), rates seen from the
-world. Sums over the bodies that a joint carries are taken once, as in crba.py. Body quantities are in body coordinates;
-X[i] is X_ip (parent p -> body i). After Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix and
-Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is derived from its points.
+world. Sums over the bodies that a joint carries are computed once, as in crba.py. Body quantities are in body
+coordinates; X[i] is X_ip (parent p -> body i). After Echeandia and Wensing, "Numerical methods to compute the Coriolis
+matrix and Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is derived from its
+points.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Factor = Callable[[Array, Array], Array]
 def coriolis_matrix(model: Model, q: Array, qd: Array, *, factor: Factor | None = None) -> Array:
     """C (nv, nv) with C qd = h - g and dM/dt = C + Cᵀ; C_ij = Σ_k Γ_ijk qd_k. O(n · depth).
 
-    ``factor(I, v)`` gives another B with B v = v×* I v and B + Bᵀ = v×* I - I v×, and so another C with these laws.
+    ``factor(I, v)`` gives another B with B v = v×* I v and B + Bᵀ = v×* I - I v×, and so another such C.
     """
     kinematics = joint_kinematics(model, q, qd)
     X, S, v = kinematics.X, kinematics.S, body_velocities(model, kinematics)
@@ -115,7 +116,7 @@ def factor_of_inertia(I: Array, v: Array) -> Array:
 def factor_of_body(I: Array, v: Array) -> Array:
     """B (6, 6) of a rigid body with velocity v, points p moving at u: [[Σ m (p·u 1 - u pᵀ), 0], [-(Σ m u)×, 0]].
 
-    It equals Σ m J_pᵀ dJ_p/dt over the points. It takes 71 operations instead of 213, and C of a humanoid 12,648
+    It equals Σ m J_pᵀ dJ_p/dt over the points. It needs 71 operations instead of 213, and C of a humanoid 12,648
     instead of 21,577.
     """
     m, h, I_O = I[5, 5], first_moment(I), I[:3, :3]

@@ -30,7 +30,7 @@ from sixd.spatial.scalar import Array, Scalar
 _ROUNDING = 1e-13
 # the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
 LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
-_TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
+_TRIED = 4  # random configurations within limits, and as many without, for the sizes
 _TRIED_OF_MANY = 2  # of trees with many DoF
 # the condition is computed where the sum of reciprocal pivots, relative to usual ones, exceeds this: two nested
 # singularities may give a condition that is the square, so it is at most the root of the largest condition allowed
@@ -42,9 +42,8 @@ _MARGIN = 10.0
 # DoF of a tree above which M is not formed. Of a chain of 200, forming it eight times took 0.7 s, longer than
 # tracing forward dynamics; of 1,000, 20 s
 _MANY = 100
-_PRODUCTS = (
-    8  # with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
-)
+# products with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
+_PRODUCTS = 8
 
 
 class Usual(NamedTuple):
@@ -68,21 +67,21 @@ def vanishing_pivots(model: Model, q: Array, prescribed: AbstractSet[int] = froz
     Ic = composite_inertias(model, X)
     with np.errstate(all="ignore"):
         D = articulated_inertias(model, X, S, prescribed).D
-    found = []
+    singular = []
     for i in model.bodies:
         if i in prescribed or not len(D[i]) or not np.isfinite(D[i]).all():
             continue
         # each DoF in its own scale, so that metres and radians can be compared
         size = np.sqrt(np.abs(np.diag(S[i].T @ Ic[i] @ S[i]) + model.armature[model.iv[i]]))
         if not size.all() or abs(np.linalg.eigvalsh(D[i] / np.outer(size, size))[0]) <= _ROUNDING:
-            found.append(i)
-    return found
+            singular.append(i)
+    return singular
 
 
 def singular_joints(model: Model, prescribed: AbstractSet[int] = frozenset()) -> tuple[str, ...]:
     """Names of the joints whose pivot vanishes in every configuration (three random ones are tried).
 
-    Joints of the bodies in ``prescribed`` have their motion given and need no pivot. Symbolic models: none.
+    Joints of the bodies in ``prescribed`` have a prescribed motion and need no pivot. Symbolic models: none.
     """
     return remember(model, ("singular joints", frozenset(prescribed)), lambda: _singular_joints(model, prescribed))
 
@@ -155,8 +154,9 @@ def _estimate(model: Model, factors: _Factors, prescribed: AbstractSet[int], usu
     def scaled_inverse(x: Array) -> Array:
         return solve_factored(model, X, S, articulated, spread(x * size), prescribed)[free, 0] * size
 
-    found = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
-    return found[0] * found[1] if all(x > 0 for x in found) else np.inf  # NaN, of pivots that are 0, is not positive
+    largest = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
+    # NaN, from pivots that are 0, is not positive
+    return largest[0] * largest[1] if all(x > 0 for x in largest) else np.inf
 
 
 def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
@@ -167,7 +167,7 @@ def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
         basis = np.concatenate([basis, [v / np.linalg.norm(v)]])
         images = np.concatenate([images, [times(basis[-1])]])
         v = images[-1]
-        for _ in range(2):  # once more, for rounding leaves some of what was taken away
+        for _ in range(2):  # a second time, since rounding leaves a part
             v = v - basis.T @ (basis @ v)
         if np.linalg.norm(v) <= 1e-12 * np.linalg.norm(images[-1]):
             break  # the space that v can reach is complete, as for many equal pendulums
@@ -210,9 +210,9 @@ def condition(M: Array, usual: Array) -> Array:
 
 
 def solved_dofs(system: System, prescribed: AbstractSet[int] = frozenset()) -> Array:
-    """Indices (n,) of the DoF that are solved for: those of joints whose motion is not given."""
-    given = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
-    return np.setdiff1d(np.arange(system.nv), np.array(given, dtype=int))
+    """Indices (n,) of the DoF that are solved for: those of joints whose motion is not prescribed."""
+    held = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
+    return np.setdiff1d(np.arange(system.nv), np.array(held, dtype=int))
 
 
 def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> Usual:
@@ -230,7 +230,7 @@ def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
         states = [_factors(system, q, prescribed) for q in configurations]
         size = np.max([state.diagonal for state in states], axis=0, initial=0.0)
         pivots = np.array([_reciprocals(system, state.articulated, prescribed) for state in states])
-        # within the limits and without, once each: an estimate takes longer than all the rest
+        # within the limits and without, once each: an estimate needs more time than all the rest
         conditions = [_estimate(system, state, prescribed, size) for state in states[::tried]]
         return _usual(size, pivots, np.array(conditions), slice(None, None, tried))
     pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])

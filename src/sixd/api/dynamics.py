@@ -1,7 +1,7 @@
 """Dynamics, energy and momentum: functions of a system and arrays.
 
 Each is compiled for a system at the first call and runs as machine code. State arrays may have leading batch
-dimensions, which broadcast; ``out=`` is filled if given; float32 in, float32 out; object arrays (SymPy) in, object
+dimensions, which broadcast; ``out=`` receives the result; float32 in, float32 out; object arrays (SymPy) in, object
 arrays out. NaN in a state gives NaN in the results of its row that depend on it.
 """
 
@@ -107,9 +107,9 @@ def hybrid_dynamics(
     f_ext: ArrayLike | None = None,
     out: object = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau), both complete, where the joints named in ``given`` have their qdd given and the others their tau.
+    """(qdd, tau), both complete, where qdd is prescribed for the joints named in ``given``, and tau for the others.
 
-    Entries that are not given are ignored and may be anything. O(n)  [RBDA section 9.2].
+    Other entries are ignored and may be anything. O(n)  [RBDA section 9.2].
     """
 
 
@@ -180,7 +180,7 @@ def coriolis_matrix(model: System, q: ArrayLike, qd: ArrayLike, *, out: object =
 
     Notes
     -----
-    Many matrices satisfy these laws; this is the one given by the Christoffel symbols (see ``christoffel``), for joints
+    Many matrices satisfy these conditions; this is the one of the Christoffel symbols (see ``christoffel``), for joints
     of every type. O(n · depth).
 
     >>> import sixd
@@ -197,7 +197,7 @@ def christoffel(model: System, q: ArrayLike, *, out: object = None) -> Array:
 
     Where qd is the derivative of q they are ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), symmetric in j and k. The
     velocities of a free or spherical joint are not derivatives of coordinates: there Γ is not symmetric in j and k, and
-    contracting j with qd instead of k gives a matrix that does not satisfy the laws of C. O(n · depth²).
+    contracting j with qd instead of k gives a matrix that does not satisfy the conditions of C. O(n · depth²).
     """
 
 

@@ -52,7 +52,7 @@ def linearize(
     -----
     The eigenvalues determine stability if A is constant along the motion: at rest, or when only coordinates change on
     which A does not depend, such as the position and wheel angles of a vehicle that drives straight. The axes of a free
-    body that spins turn with it, so A changes: give such a wheel a separate joint for the spin. The derivatives are
+    body that spins rotate with it, so A changes: give such a wheel a separate joint for the spin. The derivatives are
     those of ``constrained_dynamics_derivatives``, which are compiled at the first call for a model.
 
     >>> import sixd
@@ -65,11 +65,11 @@ def linearize(
     tau = np.zeros(model.nv) if tau is None else tau
     q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
     require_unit_quaternions(WHERE, model, "q", q)
-    chosen = _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
+    chosen = _indices("positions", positions, model.nv), _indices("speeds", speeds, model.nv)
 
     def derivatives() -> tuple[Array, Array]:
-        found = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
-        return found.qdd_q, found.qdd_qd
+        partial = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
+        return partial.qdd_q, partial.qdd_qd
 
     return linearized(model, q, qd, t, *chosen, derivatives)
 
@@ -83,12 +83,12 @@ def _row(name: str, value: ArrayLike, n: int) -> Array:
     return row.astype(float)
 
 
-def _freedoms(name: str, given: Sequence[int] | None, nv: int) -> list[int] | None:
-    if given is None:
+def _indices(name: str, indices: Sequence[int] | None, nv: int) -> list[int] | None:
+    if indices is None:
         return None
-    numbers = np.asarray(given)
+    numbers = np.asarray(indices)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of indices of DoF, such as [0, 7].")
+        raise ScalarTypeError(f"{WHERE}: {name} is {indices!r}, expected a list of indices of DoF, such as [0, 7].")
     chosen = [int(j) for j in numbers]
     if len(set(chosen)) != len(chosen) or any(not 0 <= j < nv for j in chosen):
         raise ShapeError(f"{WHERE}: {name} are {chosen}, expected indices from 0 to {nv - 1}, each once.")

@@ -1,6 +1,6 @@
-"""Constraints given by a user's function: explicit, holonomic or Pfaffian.
+"""Constraints by a user's function: explicit, holonomic or Pfaffian.
 
-The functions take arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives are computed from
+The functions get arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives are computed from
 them by dual numbers.
 """
 
@@ -23,7 +23,7 @@ from sixd.spatial.scalar import Array, Scalar
 @final
 @dataclass(frozen=True)
 class Coupling(Explicit):
-    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, or a linkage with a known law.
+    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, or a linkage with a known ratio.
 
     >>> import sixd
     >>> from sixd.spatial import sin
@@ -87,7 +87,7 @@ def _require_shape(
 
 
 class _OfAllCoordinates(Constraint):
-    """Base of constraints given by a function of the whole q, which is not defined in other coordinates."""
+    """Base of constraints by a function of the whole q, which is not defined in other coordinates."""
 
     by_names: ClassVar[bool] = False
     function: Callable[..., Any]
@@ -95,7 +95,7 @@ class _OfAllCoordinates(Constraint):
 
     @property
     def label(self) -> str:
-        """Name in messages: the kind, and the name given or that of the function."""
+        """Name in messages: the kind, and its own name or that of the function."""
         return f"{type(self).__name__}({self.name or getattr(self.function, '__name__', 'function')})"
 
     def _value(self, system: System, q: Array) -> Array:

@@ -32,15 +32,15 @@ class Independent:
 def dependent_order(model: Model) -> tuple[Explicit, ...]:
     """The explicit constraints, each after those that determine the joints it depends on."""
     waiting = [c for c in model.constraints if isinstance(c, Explicit)]
-    given: dict[str, Explicit] = {}
+    explicit: dict[str, Explicit] = {}
     for c in waiting:
         for joint in c.dependent:
-            if joint in given:
+            if joint in explicit:
                 raise ModelError(
-                    f"reduce: joint {joint!r} of {model.name!r} is made dependent twice, by {given[joint].label} and "
-                    f"{c.label}, expected once. Leave one of them out."
+                    f"reduce: joint {joint!r} of {model.name!r} is made dependent twice, by "
+                    f"{explicit[joint].label} and {c.label}, expected once. Leave one of them out."
                 )
-            given[joint] = c
+            explicit[joint] = c
     order: list[Explicit] = []
     while waiting:
         unknown = {j for c in waiting for j in c.dependent}

@@ -138,8 +138,8 @@ class Reduced(System):
 
     def lift(self, y: ArrayLike, yd: ArrayLike | None = None, ydd: ArrayLike | None = None) -> Any:
         """q (…, nq) of the model for y (…, nq); with yd also qd, with ydd also qdd, in a tuple."""
-        given = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
-        arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in given]
+        values = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
+        arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in values]
 
         def one(y: Array, yd: Array | None = None, ydd: Array | None = None) -> Any:
             if yd is None:
@@ -205,8 +205,8 @@ class Reduced(System):
         units, still = np.eye(self.nv, dtype=int), np.zeros(self.nq, dtype=int)
         none = np.zeros((self.model.nv, self.nv), dtype=int)
 
-        def bias_derivative(along: Array, turn: Array) -> Array:
-            return parts(self.bias(duals(y, along), duals(rates[0], turn)))[1]
+        def bias_derivative(along: Array, rate: Array) -> Array:
+            return parts(self.bias(duals(y, along), duals(rates[0], rate)))[1]
 
         dG = [self.G_rate(y, e) if k in moving else none for k, e in enumerate(units)]
         c_q = [none[:, k] for k in range(self.nv)]
@@ -238,8 +238,8 @@ class Reduced(System):
 
     def newton_euler_row(self, y: Array, yd: Array, ydd: Array, **options: Any) -> tuple[Array, ...]:
         """The rows of the model's bodies, with Gᵀtau (nv,) for tau."""
-        found = BodyDynamics(*newton_euler(self.model, *self.state(y, yd, ydd), **options))
-        return tuple(found._replace(tau=self.G(y).T @ found.tau))
+        tree = BodyDynamics(*newton_euler(self.model, *self.state(y, yd, ydd), **options))
+        return tuple(tree._replace(tau=self.G(y).T @ tree.tau))
 
     def joint_torque_regressor_row(self, y: Array, yd: Array, ydd: Array) -> Array:
         """GᵀY (nv, 10 nb)."""
@@ -312,7 +312,7 @@ class Reduced(System):
         return mirror_upper(J @ mass_metric(self, y).solve(J.T))
 
     def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
-        """(q, qd, qdd), or the first of them, for y and as many rates as are given; one state of any scalar."""
+        """(q, qd, qdd), or the first of them, for y and as many rates as there are; one state of any scalar."""
         state = [self.coordinates(y)]
         if rest:
             state.append(self.velocity(y, rest[0]))

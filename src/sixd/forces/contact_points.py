@@ -1,4 +1,4 @@
-"""Points of bodies that touch a ground: as given by frame, or taken from the bodies' visual shapes; and their axes.
+"""Points of bodies that touch a ground: specified by frame, or from the bodies' visual shapes; and their axes.
 
 Shared by the compliant and the rigid ground. ``where`` is the name of the element in messages.
 """
@@ -75,7 +75,7 @@ def shape_points(where: str, model: Model, rim: int = 8) -> dict[str, Array]:
     for visual in model.visuals:
         points = _local_points(visual.shape, int(rim))
         if visual.body and len(points):
-            # poses of shapes are given in the joint's frame, which every body has under this name
+            # poses of shapes refer to the joint's frame, which every body has under this name
             name = f"joint:{model.joint_names[visual.body - 1]}"
             T = np.asarray(visual.pose, dtype=float)
             positions = points[:, :3] @ T[:3, :3].T + T[:3, 3]

@@ -1,4 +1,4 @@
-"""Force elements: forces on a mechanism beside those of its joints, and the checks of their arguments.
+"""Force elements: forces on a mechanism besides those of its joints, and the checks of their arguments.
 
 An element is a frozen dataclass of numbers. ``apply`` is written like the algorithms: one state of any scalar type, no
 ``if`` on values, because a simulation traces it into its kernel. Knows models, neither time steps nor batches.
@@ -117,7 +117,7 @@ def nonnegative(where: str, name: str, value: Any, unit: str = "") -> float:
 
 
 def elements(where: str, forces: object) -> tuple[Force, ...]:
-    """Return the given force elements, or the only one, as a tuple."""
+    """Return the force elements, or the only one, as a tuple."""
     every = tuple(forces) if isinstance(forces, Iterable) and not isinstance(forces, str) else (forces,)
     for force in every:
         if not isinstance(force, Force):

@@ -102,12 +102,12 @@ def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if not all(is_number(x) for x in (*lower, *upper)):
         raise ModelError(f"{where}: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
-    found: list[tuple[int, int, float, float]] = []
+    limited: list[tuple[int, int, float, float]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
         if len(iq) == len(iv):
-            found += [(i, j, float(lower[i]), float(upper[i])) for i, j in zip(iq, iv, strict=True)]
-    return [x for x in found if np.isfinite(x[2:]).any()]
+            limited += [(i, j, float(lower[i]), float(upper[i])) for i, j in zip(iq, iv, strict=True)]
+    return [x for x in limited if np.isfinite(x[2:]).any()]
 
 
 def _felt_inertia(model: System) -> Array:

@@ -136,7 +136,7 @@ class ModelBuilder:
         damping, friction, armature, stiffness, effort, velocity : a number or (nv,).
         rest : position of the springs at rest, a number or (nq,); the neutral position if omitted.
         link_pose : (4, 4) pose of the body's named frame in its joint frame, if they differ; ``inertia`` and all that
-            is added to the body are then given in the named frame.
+            is added to the body are then in the named frame.
         """
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
@@ -152,8 +152,8 @@ class ModelBuilder:
                 has_constant_subspace(joint)  # raises if S has no rate; the rest is verified with numbers
             else:
                 verify_joint(joint, name=joint_name)
-        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
-        values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, given, strict=True)))
+        properties = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, properties, strict=True)))
         degrees = None if self.is_of_file else validate.in_degrees(joint, values["lower"], values["upper"])
         if degrees is not None:
             warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
@@ -171,7 +171,7 @@ class ModelBuilder:
         self.frames[name] = self._on(where, "body or frame", parent, placement)
 
     def add_inertia(self, parent: str, inertia: Inertia, placement: ArrayLike | None = None) -> None:
-        """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
+        """Add inertia to a body, or to the one that carries a frame; it refers to a frame at ``placement`` (4, 4)."""
         validate.require_inertia("add_inertia", inertia)
         base = self._on("add_inertia", "body or frame", parent, placement)
         entry = self.entries[base.body]
@@ -260,8 +260,8 @@ class ModelBuilder:
             visuals=tuple(visuals),
             notes=tuple(self.notes),
             configurations={
-                name: named_configuration(joints, given, self.constraints).astype(float)
-                for name, given in self.configurations.items()
+                name: named_configuration(joints, values, self.constraints).astype(float)
+                for name, values in self.configurations.items()
             },
             disabled_collisions=tuple(self.disabled_collisions),
             **{key: np.concatenate(parts) for key, parts in values.items()},

@@ -1,4 +1,4 @@
-"""New models from old ones: lock joints, take a subtree, attach a model, add constraints, frames and payloads.
+"""New models from old ones: lock joints, extract a subtree, attach a model, add constraints, frames and payloads.
 
 The functions behind the methods of ``Model`` that need a ``ModelBuilder``; ``register`` makes them known to
 that class, which this module and the builder import.

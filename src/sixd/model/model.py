@@ -175,7 +175,7 @@ class Model(System):
     def configuration(self, name: str | Mapping[str, Any]) -> Array:
         """Return a copy of the configuration (nq,) of that name, or the one of coordinates by names of joints.
 
-        ``model.configuration({"elbow": 0.3})`` [rad, m]; a joint of several coordinates takes an array. Joints that are
+        ``model.configuration({"elbow": 0.3})`` [rad, m]; a joint of several coordinates needs an array. Joints that are
         not named are neutral, mimic joints that follow a named one are where that puts them.
         """
         where = f"configuration: model {self.name!r}"
@@ -264,9 +264,9 @@ class Model(System):
     # new models from this one ---------------------------------------------------------------------
 
     def lock(self, joints: Mapping[str, Any]) -> Model:
-        """Return the model with these joints held at the given coordinates, their bodies merged.
+        """Return the model with these joints held at these coordinates, their bodies merged.
 
-        ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Mimic joints that follow a locked
+        ``model.lock({"elbow": 0.3})``; a joint of several coordinates needs an array. Mimic joints that follow a locked
         one are held too; other constraints that involve a locked joint are dropped, with a warning.
         """
         return library("lock")(self, joints)
@@ -321,10 +321,10 @@ class Model(System):
         effort: JointValues | None = None,
         velocity: JointValues | None = None,
     ) -> Model:
-        """Return the model with other limits and passive properties of its joints; what is not given stays.
+        """Return the model with other limits and passive properties of its joints; other properties stay.
 
         ``model.with_joints({"elbow": {"limits": (-1, 1), "friction": 0.2}}, damping=0.05)``: by name, in terms of the
-        arguments below, or for all joints; what is given by name counts more.
+        arguments below, or for all joints; values by name have priority.
 
         Parameters
         ----------
@@ -338,8 +338,8 @@ class Model(System):
         array (nv,) or (nq,), or a mapping of joints to values. A number for all joints leaves free joints as they are,
         and limits and rest those of spherical ones.
         """
-        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
-        return library("with_joints")(self, joints, dict(zip(PROPERTIES, given, strict=True)))
+        values = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        return library("with_joints")(self, joints, dict(zip(PROPERTIES, values, strict=True)))
 
     def with_payload(
         self,

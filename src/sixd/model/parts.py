@@ -16,7 +16,7 @@ from sixd.spatial.scalar import Array
 # fields of a model with an entry for each coordinate of q, and for each DoF
 PER_Q = ("lower", "upper", "rest")
 PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
-# what a joint has beside its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``
+# what a joint has besides its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``
 PROPERTIES = ("limits", "damping", "friction", "armature", "stiffness", "rest", "effort", "velocity")
 
 FILE = "file"  # the name of the configuration in which a file has its bodies

@@ -1,8 +1,8 @@
 """System: the base class of everything that the functions of the library accept as a model.
 
 Systems are a ``Model`` (a tree of joints), a model reduced to independent coordinates, and equations of motion that
-were given or derived. A system defines its coordinates, their rates, its constraints, and how it computes a function of
-the library: by its own method ``<function>_row``, or by the algorithm.
+were stated or derived. A system defines its coordinates, their rates, its constraints, and how it computes a function
+of the library: by its own method ``<function>_row``, or by the algorithm.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class System:
         return np.zeros(self.nq)
 
     def initial_configuration(self) -> Array:
-        """The configuration (nq,) where motions start unless q is given: that of the model behind it, else neutral."""
+        """The configuration (nq,) where motions start by default: that of the model behind it, else neutral."""
         model = getattr(self, "model", None)
         return self.neutral() if model is None else model.initial_configuration()
 

@@ -1,7 +1,7 @@
 """Index sets of a kinematic tree, from its parent array λ alone  [RBDA section 4.1].
 
 Bodies are 1 … n, body 0 is the world, λ(i) < i. Sets are computed on request: storing κ of all bodies of a long chain
-would take quadratic space.
+would need quadratic space.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Tree:
 
     def subtree(self, i: int) -> tuple[int, ...]:
         """Return ν(i): body i and all its descendants, depth first; the world itself is left out."""
-        found, stack = [], [i]
+        members, stack = [], [i]
         while stack:
             k = stack.pop()
             if k:
-                found.append(k)
+                members.append(k)
             stack.extend(reversed(self._children[k]))
-        return tuple(found)
+        return tuple(members)
 
     def depth(self, i: int | None = None) -> int:
         """Return the number of joints between the world and body i; without i the largest of all."""

@@ -53,35 +53,35 @@ def coordinates(what: str, joint: Joint, value: ArrayLike, *, spread: bool) -> A
     if joint.has_quaternion:
         length = 0.0 if not q[:4].any() else 1.0 if is_object(q) else float(np.linalg.norm(q[:4]))
         if abs(length - 1) > UNIT:
-            found = f"quaternion of length {length:.5g}" if length else "zero quaternion"
-            raise ModelError(f"{what} has a {found}, expected length 1, in the order w, x, y, z.")
+            got = f"quaternion of length {length:.5g}" if length else "zero quaternion"
+            raise ModelError(f"{what} has a {got}, expected length 1, in the order w, x, y, z.")
     return q
 
 
-def named_coordinates(where: str, joints: Mapping[str, Joint], given: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the coordinates of joints given by name, each (nq,) of its joint."""
-    found: dict[str, Array] = {}
-    for name, value in given.items():
+def named_coordinates(where: str, joints: Mapping[str, Joint], values: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the coordinates of joints by name, each (nq,) of its joint."""
+    result: dict[str, Array] = {}
+    for name, value in values.items():
         joint = look_up(where, "joint", name, joints)
-        found[name] = coordinates(f"{where}: joint {name!r}", joint, value, spread=joint.nq == 1)
-    return found
+        result[name] = coordinates(f"{where}: joint {name!r}", joint, value, spread=joint.nq == 1)
+    return result
 
 
-def joint_properties(where: str, joint: Joint, given: Mapping[str, Any]) -> dict[str, Array]:
+def joint_properties(where: str, joint: Joint, values: Mapping[str, Any]) -> dict[str, Array]:
     """Return properties of a joint, by their names in ``PROPERTIES``, as arrays by the names of a model's fields."""
-    found: dict[str, Array] = {}
-    for key, value in given.items():
+    properties: dict[str, Array] = {}
+    for key, value in values.items():
         if key == "limits":
-            found["lower"], found["upper"] = limits(where, joint, value)
+            properties["lower"], properties["upper"] = limits(where, joint, value)
         elif key == "rest":
             rest = joint.neutral() if value is None else coordinates(f"{where}: rest", joint, value, spread=True)
-            found["rest"] = rest
+            properties["rest"] = rest
         else:
             bound = key in ("effort", "velocity")
-            found[f"{key}_limit" if bound else key] = vector(f"{where}: {key}", value, joint.nv, finite=not bound)
-    if "stiffness" in found:
-        check_springs(where, joint, found["stiffness"])
-    return found
+            properties[f"{key}_limit" if bound else key] = vector(f"{where}: {key}", value, joint.nv, finite=not bound)
+    if "stiffness" in properties:
+        check_springs(where, joint, properties["stiffness"])
+    return properties
 
 
 def require_inertia(where: str, inertia: object) -> None:
@@ -202,7 +202,7 @@ class InertiaFindings:
         self._with_inertia: set[str] = set()
 
     def add(self, name: str, inertia: Inertia, incomplete: Finding | None = None) -> None:
-        """Examine the inertia of a link; ``incomplete`` is what the reader found itself."""
+        """Examine the inertia of a link; ``incomplete`` is what the reader reports itself."""
         if inertia.matrix.any():
             self._with_inertia.add(name)
         self._found += [f for f in (inertia_finding(name, inertia), incomplete) if f]

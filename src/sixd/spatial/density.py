@@ -36,22 +36,22 @@ def moments_of_density(where: str, density: object, region: object) -> tuple[Any
     """(m, m c (3,), matrix (3, 3) about the origin) of a density over a region; see ``Inertia.from_density``."""
     pieces = _pieces(where, region)
     rho = _density(where, density)
-    given = [rho, *(x for p in pieces for _, *ends in p.limits for x in ends), *(p.volume for p in pieces)]
+    expressions = [rho, *(x for p in pieces for _, *ends in p.limits for x in ends), *(p.volume for p in pieces)]
     coordinates = {*_symbols().values()}
-    left = {s for x in given for s in getattr(x, "free_symbols", ())} - coordinates
+    left = {s for x in expressions for s in getattr(x, "free_symbols", ())} - coordinates
     exact = _is_exact(density, region)
-    found: Any = None
-    is_formula = not any(callable(x) and not is_sympy(x) for x in given)
+    moments: Any = None
+    is_formula = not any(callable(x) and not is_sympy(x) for x in expressions)
     if is_formula and (left or exact):
-        found = _exactly(pieces, rho)
-    if found is None:
+        moments = _exactly(pieces, rho)
+    if moments is None:
         if left:
             raise ModelError(
                 f"{where}: SymPy finds no closed form of the integrals over {', '.join(sorted(map(str, left)))}, "
                 f"expected numbers for these, to integrate numerically, or other coordinates."
             )
-        found = sum((_numerically(where, piece, rho) for piece in pieces), np.zeros(10))
-    m, x, y, z, xx, yy, zz, yz, xz, xy = found
+        moments = sum((_numerically(where, piece, rho) for piece in pieces), np.zeros(10))
+    m, x, y, z, xx, yy, zz, yz, xz, xy = moments
     about = np.array([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
     first = np.array([x, y, z])
     return (_short(m), object_map(_short, first), object_map(_short, about)) if is_sympy(m) else (m, first, about)
@@ -81,9 +81,9 @@ def _is_exact(density: object, region: object) -> bool:
 
     ends = region.values() if isinstance(region, Mapping) else [getattr(region, "size", ())]
     values = [density, *(x for pair in ends for x in np.ravel(np.array(pair, dtype=object)))]
-    found = [x for x in values if is_sympy(x)]
+    symbolic = [x for x in values if is_sympy(x)]
     floats = any(isinstance(x, (float, np.floating)) or (is_sympy(x) and x.has(sympy.Float)) for x in values)
-    return bool(found) and not floats
+    return bool(symbolic) and not floats
 
 
 def _function(where: str, what: str, f: Callable[..., Any], known: Sequence[str]) -> Callable[..., Any]:
@@ -262,12 +262,12 @@ def _integral(f: Scalar, s: Scalar, low: Scalar, high: Scalar) -> Any:
         primitive = sympy.Poly(f, s).integrate().as_expr()
         return primitive.subs(s, high) - primitive.subs(s, low)
     try:
-        found = sympy.integrate(f, (s, low, high), conds="none")
+        integral = sympy.integrate(f, (s, low, high), conds="none")
     except (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError):
         return None
-    if found.has(sympy.Integral, sympy.Piecewise, sympy.nan, sympy.oo, sympy.zoo, sympy.I):
+    if integral.has(sympy.Integral, sympy.Piecewise, sympy.nan, sympy.oo, sympy.zoo, sympy.I):
         return None
-    return found
+    return integral
 
 
 def _short(x: Scalar) -> Any:
@@ -289,10 +289,10 @@ def _numerically(where: str, piece: Subregion, rho: Scalar) -> Array:
     for rules in ([_gauss(n) for n in _GAUSS], [_double_exponential(h) for h in _EXPONENTIAL]):
         last: Array | None = None
         for nodes, weights in rules:
-            found, size = _summed(where, limits, point, volume, density, nodes, weights)
-            if last is not None and (np.abs(found - last) <= _TOLERANCE * size).all():
-                return found
-            last = found
+            moments, size = _summed(where, limits, point, volume, density, nodes, weights)
+            if last is not None and (np.abs(moments - last) <= _TOLERANCE * size).all():
+                return moments
+            last = moments
     assert last is not None
     raise ModelError(
         f"{where}: the integrals do not converge to 1e-10 (mass {last[0]:.6g} kg), expected a density and limits "
@@ -328,26 +328,26 @@ def _summed(
 
 
 def _density_at(where: str, density: Scalar, at: dict[str, Any], n: int) -> Array:
-    found = density(at) if getattr(density, "on_arrays", False) else _called(where, "the density", density, at, n)
-    if not np.isfinite(found).all():
+    values = density(at) if getattr(density, "on_arrays", False) else _called(where, "the density", density, at, n)
+    if not np.isfinite(values).all():
         raise ModelError(f"{where}: the density is not finite inside the region, expected finite numbers [kg/m³].")
-    return np.broadcast_to(found, n)
+    return np.broadcast_to(values, n)
 
 
 def _called(where: str, what: str, f: Callable[..., Any], at: Mapping[str, Any], n: int) -> Array:
-    """A user's function at n points; one that takes no arrays is called for each."""
+    """A user's function at n points; one that accepts no arrays is called for each point."""
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(f(**at), dtype=float)
+            values = np.asarray(f(**at), dtype=float)
     except (TypeError, ValueError):
         columns = [np.broadcast_to(x, n).tolist() for x in at.values()]
-        found = np.array([f(**dict(zip(at, row, strict=True))) for row in zip(*columns, strict=True)])
-    if found.shape not in ((), (n,)) or found.dtype.kind not in "fiub":
+        values = np.array([f(**dict(zip(at, row, strict=True))) for row in zip(*columns, strict=True)])
+    if values.shape not in ((), (n,)) or values.dtype.kind not in "fiub":
         raise ShapeError(
-            f"{where}: {what} returned an array of shape {found.shape} for coordinates of shape {(n,)}, expected one "
+            f"{where}: {what} returned an array of shape {values.shape} for coordinates of shape {(n,)}, expected one "
             f"number for each point."
         )
-    return np.broadcast_to(found.astype(float), n)
+    return np.broadcast_to(values.astype(float), n)
 
 
 def _limit_on_arrays(where: str, x: Scalar) -> Callable[[Mapping[str, Any]], Any]:
@@ -357,12 +357,12 @@ def _limit_on_arrays(where: str, x: Scalar) -> Callable[[Mapping[str, Any]], Any
 
     def value(at: Mapping[str, Any]) -> Any:
         n = len(next(iter(at.values())))
-        found = _called(where, "a limit", x, at, n)
-        if not np.isfinite(found).all():
+        values = _called(where, "a limit", x, at, n)
+        if not np.isfinite(values).all():
             raise ModelError(
                 f"{where}: a limit is not finite inside the limits before it, expected finite numbers [m]."
             )
-        return found
+        return values
 
     return value
 

@@ -224,15 +224,15 @@ def _over(slope: Scalar, value: Scalar) -> Any:
     return _ratio(slope, value)
 
 
-def _fraction(rule: DerivativeRule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
+def _fraction(rule: DerivativeRule, known: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Σ slope · partial derivative as numerator and denominator (None for 1); ``known``: value and arguments."""
     # over traced scalars the order of these lines is the order of nodes, and so of the generated code
     sign, slope = rule.signs[0], slopes[0]
     slope = slope if sign > 0 else -slope if sign else 0
-    below: Any = None if rule.below is None else rule.below(*given)
-    total = slope if rule.above is None else _times(slope, rule.above[0](*given))
+    below: Any = None if rule.below is None else rule.below(*known)
+    total = slope if rule.above is None else _times(slope, rule.above[0](*known))
     for k in range(1, len(slopes)):
-        term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*given))
+        term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*known))
         total = total + term if rule.signs[k] > 0 else total - term
     return total, below if rule.divisor == 1 else rule.divisor * below
 

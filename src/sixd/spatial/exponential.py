@@ -69,7 +69,7 @@ def log_coupling(w: Array) -> Array:
 
 
 def exp_so3(w: ArrayLike) -> Array:
-    """R (3, 3) = exp(w×): the turn by ‖w‖ [rad] about w (3,), of any length.
+    """R (3, 3) = exp(w×): the rotation by ‖w‖ [rad] about w (3,), of any length.
 
     ``rotation_from_vector`` is the same, without comparisons: its second derivatives lose digits near 0.
     """
@@ -124,7 +124,7 @@ def product_of_exponentials(screws: ArrayLike, q: ArrayLike, home: ArrayLike) ->
     Parameters
     ----------
     screws : (n, 6), the axes [ω; v] of the joints in the base's coordinates at q = 0, nearest to the base first:
-        [a; p×a] for a turn about the unit vector a through p, [0; a] for a displacement along a, [a; p×a + h a] for
+        [a; p×a] for a rotation about the unit vector a through p, [0; a] for a displacement along a, [a; p×a + h a] for
         a screw of pitch h [m/rad].
     q : (n,) [rad, m].
     home : (4, 4), the pose at q = 0.

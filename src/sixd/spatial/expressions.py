@@ -62,10 +62,10 @@ def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar
 
 
 def _walk(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
-    found = known.get(x)
-    if found is None:
-        known[x] = found = _value(x, known, where)
-    return found
+    value = known.get(x)
+    if value is None:
+        known[x] = value = _value(x, known, where)
+    return value
 
 
 def _value(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:

@@ -161,8 +161,8 @@ class Inertia:
         if hasattr(shape, "kind"):  # a shape on a body, with its pose there
             pose = region.pose if pose is None else np.asarray(pose) @ region.pose
             region = shape
-        found = cls.from_moments(*moments_of_density("Inertia.from_density", density, region))
-        return found if pose is None else found.moved(pose)
+        inertia = cls.from_moments(*moments_of_density("Inertia.from_density", density, region))
+        return inertia if pose is None else inertia.moved(pose)
 
     # views ------------------------------------------------------------------------------------
 

@@ -151,10 +151,10 @@ def relative_inertia(A: Inertia | ArrayLike, B: Inertia | ArrayLike) -> Array:
     if not np.isfinite(total).all():
         raise ModelError("relative_inertia: A or B has entries that are not finite, expected finite numbers.")
     if total.size and np.linalg.cond(total).max() < 1e12:
-        found = A @ np.linalg.solve(total, B)
-    else:  # forces in the null space of both bodies accelerate nothing that is to be found
-        found = A @ np.linalg.pinv(total, rcond=_RANK, hermitian=True) @ B
-    return (found + np.swapaxes(found, -1, -2)) / 2
+        product = A @ np.linalg.solve(total, B)
+    else:  # forces in the null space of both bodies do not affect the result
+        product = A @ np.linalg.pinv(total, rcond=_RANK, hermitian=True) @ B
+    return (product + np.swapaxes(product, -1, -2)) / 2
 
 
 # arguments and linear algebra ---------------------------------------------------------------------
@@ -204,8 +204,8 @@ def _solved(where: str, A: Array, B: Array) -> Array:
     det = _short(M.det(method="berkowitz"))
     if det == 0:
         raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every DoF.")
-    found = M.adjugate() * sympy.Matrix(B) / det
-    return _tidy(np.array(found.tolist(), dtype=object).reshape(B.shape))
+    solution = M.adjugate() * sympy.Matrix(B) / det
+    return _tidy(np.array(solution.tolist(), dtype=object).reshape(B.shape))
 
 
 def _tidy(x: Array) -> Array:
@@ -223,10 +223,10 @@ def _short(e: Scalar) -> Any:
         return e
     import sympy
 
-    found = sympy.factor(sympy.cancel(sympy.together(e)))
-    if not found.has(sympy.sin, sympy.cos):
-        return found
-    return sympy.trigsimp(found).replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
+    factored = sympy.factor(sympy.cancel(sympy.together(e)))
+    if not factored.has(sympy.sin, sympy.cos):
+        return factored
+    return sympy.trigsimp(factored).replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
 
 
 def _weight(e: Scalar, symbolic: bool) -> float:

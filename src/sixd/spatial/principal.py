@@ -35,7 +35,7 @@ def _numeric(A: Array) -> PrincipalMoments:
     scale = max(np.abs(moments).max(), np.finfo(float).tiny)
     axes: list[Array] = []
     k = 0
-    while k < 3:  # groups of equal moments: take the axes of the frame that lie nearest to their space
+    while k < 3:  # groups of equal moments: use the frame's axes nearest to their space
         same = [j for j in range(k, 3) if abs(moments[j] - moments[k]) <= _EQUAL * scale]
         space = V[:, same]
         own: list[Array] = []
@@ -57,16 +57,16 @@ def _exact(A: Array) -> PrincipalMoments:
     M = M.applyfunc(lambda e: sympy.nsimplify(e, rational=True) if e.is_Float else e)
     mixed = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if sympy.simplify(M[i, j]) != 0]
     if not mixed:
-        found = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
+        pairs = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
     elif len(mixed) == 1:
-        found = _one_axis_known(M, *mixed[0])
+        pairs = _one_axis_known(M, *mixed[0])
     else:
-        found = _by_factors(M)
+        pairs = _by_factors(M)
     if not M.free_symbols:
-        found.sort(key=lambda pair: float(pair[0]))
-    first, second = found[0][1], found[1][1]
+        pairs.sort(key=lambda pair: float(pair[0]))
+    first, second = pairs[0][1], pairs[1][1]
     axes = sympy.Matrix.hstack(first, second, first.cross(second).applyfunc(_simple))
-    moments = np.array([moment for moment, _ in found], dtype=object)
+    moments = np.array([moment for moment, _ in pairs], dtype=object)
     return PrincipalMoments(moments, np.array(axes.tolist(), dtype=object))
 
 
@@ -77,11 +77,11 @@ def _one_axis_known(M: Matrix, i: int, j: int) -> list[tuple[Any, Any]]:
     a, b, c = M[i, i], M[j, j], M[i, j]
     middle, root = (a + b) / 2, sympy.sqrt((a - b) ** 2 + 4 * c**2) / 2
     angle = sympy.atan2(2 * c, a - b) / 2
-    found: list[tuple[Any, Any]] = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
+    pairs: list[tuple[Any, Any]] = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
     x, y = sympy.eye(3).col(i), sympy.eye(3).col(j)
-    found[i] = (middle + root, x * sympy.cos(angle) + y * sympy.sin(angle))
-    found[j] = (middle - root, y * sympy.cos(angle) - x * sympy.sin(angle))
-    return found
+    pairs[i] = (middle + root, x * sympy.cos(angle) + y * sympy.sin(angle))
+    pairs[j] = (middle - root, y * sympy.cos(angle) - x * sympy.sin(angle))
+    return pairs
 
 
 def _by_factors(M: Matrix) -> list[tuple[Any, Any]]:
@@ -89,7 +89,7 @@ def _by_factors(M: Matrix) -> list[tuple[Any, Any]]:
     import sympy
 
     x = sympy.Dummy("x")
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     polynomial = sympy.expand((x * sympy.eye(3) - M).det(method="berkowitz"))
     for factor, count in sympy.factor_list(polynomial)[1]:
         if not factor.has(x):
@@ -105,8 +105,8 @@ def _by_factors(M: Matrix) -> list[tuple[Any, Any]]:
                 for a in axes:
                     v = v - a * a.dot(v)
                 axes.append(_unit(v.applyfunc(_simple)))
-            found += [(moment, a) for a in axes]
-    return found
+            pairs += [(moment, a) for a in axes]
+    return pairs
 
 
 def _without_factors(M: Matrix) -> list[tuple[Any, Any]]:

@@ -3,8 +3,8 @@
 ``R_AB`` maps components in B to components in A; its columns are B's axes seen from A. All functions
 are written for any scalar and stay accurate at and near angle 0 and pi.
 
-Euler angles have any sequence of axes. Upper-case letters turn about the moving axes: "ZXZ" is
-R = Rz(a0) Rx(a1) Rz(a2). Lower-case letters turn about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is
+Euler angles have any sequence of axes. Upper-case letters rotate about the moving axes: "ZXZ" is
+R = Rz(a0) Rx(a1) Rz(a2). Lower-case letters rotate about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is
 roll, pitch, yaw.
 """
 
@@ -63,7 +63,7 @@ def unit_vector(v: ArrayLike, *, name: str = "axis") -> Array:
 
 
 def axis_rotation(axis: Vector, angle: Scalar) -> Array:
-    """R (3, 3) of a turn by ``angle`` [rad] about the unit vector ``axis`` (right-handed)."""
+    """R (3, 3) of a rotation by ``angle`` [rad] about the unit vector ``axis`` (right-handed)."""
     a = np.asarray(axis)
     aa = np.outer(a, a)
     # in this grouping an axis of 0s and ±1s leaves only cos, sin, 0 and 1
@@ -71,7 +71,7 @@ def axis_rotation(axis: Vector, angle: Scalar) -> Array:
 
 
 def rotation_from_vector(v: Vector) -> Array:
-    """R (3, 3) = exp(v×): a turn by ‖v‖ [rad] about v, any magnitude."""
+    """R (3, 3) = exp(v×): a rotation by ‖v‖ [rad] about v, any magnitude."""
     V = skew(v)
     theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY)
     half = sinc(theta / 2)
@@ -118,7 +118,7 @@ def quaternion_multiply(p: Vector, q: Vector) -> Array:
 
 
 def quaternion_rate(q: Vector, omega: Vector) -> Array:
-    """dq/dt (4,) = ½ q ⊗ [0; ω] of a quaternion (4,) wxyz; ω (3,) [rad/s] in body axes, the axes that q turns."""
+    """dq/dt (4,) = ½ q ⊗ [0; ω] of a quaternion (4,) wxyz; ω (3,) [rad/s] in body axes, those that q rotates."""
     return quaternion_multiply(q, np.concatenate([[0], omega])) / 2
 
 
@@ -170,7 +170,7 @@ def quaternion_from_rotation(R: Array) -> Array:
 
 
 def quaternion_from_vector(v: Vector) -> Array:
-    """Unit quaternion (4,) wxyz of a turn by ‖v‖ [rad] about v (3,)."""
+    """Unit quaternion (4,) wxyz of a rotation by ‖v‖ [rad] about v (3,)."""
     half = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY) / 2
     s = sin(half) / half / 2
     return np.array([cos(half), s * v[0], s * v[1], s * v[2]])
@@ -213,10 +213,10 @@ def rotation_from_euler(sequence: str, angles: Vector) -> Array:
         raise ShapeError(f"euler: got {len(angles)} angles, expected 3 for the sequence {sequence!r}.")
     if sequence.islower():
         axes, angles = axes[::-1], angles[::-1]
-    turns = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
+    rotations = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
     if is_object(angles):
-        turns = [exact(turn) for turn in turns]  # else the turn by a plain 0 leaves 1.0 in equations
-    return turns[0] @ turns[1] @ turns[2]
+        rotations = [exact(R) for R in rotations]  # else a rotation by a plain 0 leaves 1.0 in equations
+    return rotations[0] @ rotations[1] @ rotations[2]
 
 
 def rotation_to_euler(sequence: str, R: Array) -> Array:
@@ -241,7 +241,7 @@ def rotation_to_euler(sequence: str, R: Array) -> Array:
         outer = sqrt(y * y + x * x)
         b = atan2(s * R[i, n], outer)
     a = where(outer < 1e-14, 0.0, atan2(y, x))
-    # undoing the first turn leaves only row j of the last turn
+    # undoing the first rotation leaves only row j of the last one
     row = cos(a) * R[j] + s * sin(a) * R[n]
     m = 3 - j - k
     sin_c = row[m] if (j - m) % 3 == 1 else -row[m]

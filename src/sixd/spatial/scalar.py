@@ -1,7 +1,7 @@
 """Scalar functions that work on any scalar (float, SymPy expression, traced scalar), and their derivatives.
 
-Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
-symbols, and ``np.where(a < b, …)`` takes the truth value of each element of an object array. A scalar of
+Physics code imports ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
+symbols, and ``np.where(a < b, …)`` evaluates the truth value of each element of an object array. A scalar of
 another class provides methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``; after a plain
 number ``x.ratan2(y)``).
 Functions of arrays act element by element. Physics code writes ``array * scalar``, the array first: NumPy then
@@ -45,7 +45,7 @@ def is_sympy(x: object) -> bool:
 
 def is_number(x: object) -> bool:
     """Whether ``x`` is a plain real number (not symbolic, not traced)."""
-    # most are of these types, which need no full test: a sine of a float takes 1.1 us instead of 1.9
+    # most are of these types, which need no full test: a sine of a float needs 1.1 us instead of 1.9
     return type(x) in _PLAIN or (isinstance(x, (numbers.Real, np.bool_)) and not is_sympy(x))
 
 
@@ -83,7 +83,7 @@ def is_object(*arrays: ArrayLike) -> bool:
 
 
 def common_dtype(*groups: Iterable[Array]) -> Any:
-    """float, or object if any array of the groups holds objects: the dtype of an array that takes them all."""
+    """float, or object if any array of the groups holds objects: the dtype of an array that can hold them all."""
     return np.result_type(float, *{a.dtype for group in groups for a in group})
 
 
@@ -224,13 +224,13 @@ class DerivativeRule(NamedTuple):
     def partials(self, value: Scalar, *arguments: Scalar) -> list[Scalar]:
         """Return each partial derivative as one scalar."""
         below = None if self.below is None else self.below(value, *arguments)
-        found: list[Scalar] = []
+        partials: list[Scalar] = []
         for k, direction in enumerate(self.signs):
             x = 1 if self.above is None else self.above[k](value, *arguments)
             x = x if direction > 0 else -x if direction else 0
             x = x if self.divisor == 1 else x / self.divisor
-            found.append(x if below is None else x / below)
-        return found
+            partials.append(x if below is None else x / below)
+        return partials
 
 
 RULES: dict[str, DerivativeRule] = {

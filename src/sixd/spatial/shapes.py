@@ -1,7 +1,7 @@
 """Inertias of bodies of uniform density: simple shapes, and the solid inside a closed triangle mesh.
 
-A shape has its centre of mass at the origin. It takes its dimensions [m] and exactly one of ``mass`` [kg] and
-``density`` [kg/m³]; bodies of revolution take the letter of their axis. Move and combine them by ``.moved(pose)``
+A shape has its centre of mass at the origin. It has dimensions [m] and exactly one of ``mass`` [kg] and
+``density`` [kg/m³]; bodies of revolution have the letter of their axis. Move and combine them by ``.moved(pose)``
 and ``+``.
 """
 
@@ -27,7 +27,7 @@ Volume = Callable[[Scalar], Scalar]
 
 
 def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volume, **dimensions: Scalar) -> Scalar:
-    """The given mass, or density times ``volume(pi)``; pi is exact if there are symbols."""
+    """The mass, or density times ``volume(pi)``; pi is exact if there are symbols."""
     for name, x in {**dimensions, "mass": mass, "density": density}.items():
         if x is not None or name in dimensions:
             require_scalars(f"{shape}: {name}", x)

@@ -2,7 +2,7 @@
 
 Spatial vectors are angular first: motion [ω; v], force [n; f]. ``X_BA`` (6, 6) maps motion coordinates
 from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) locates
-frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function takes any scalar.
+frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function accepts any scalar.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def make_pose(R: Array, p: ArrayLike) -> Array:
 
 
 def compose(T_AB: Array, T_BC: Array) -> Array:
-    """T_AC (4, 4); whole numbers stay exact beside symbols."""
+    """T_AC (4, 4); whole numbers stay exact next to symbols."""
     if is_object(T_AB, T_BC):
         return exact(T_AB) @ exact(T_BC)
     return T_AB @ T_BC
@@ -165,7 +165,7 @@ def crf(v: Vector) -> Array:
 
 
 def transform_point(X_BA: Array, p_A: ArrayLike) -> Array:
-    """Coordinates in B (3,) or (3, n) of points given in A [m]."""
+    """Coordinates in B (3,) or (3, n) of points in A [m]."""
     T_AB, p = pose_from_transform(X_BA), np.asarray(p_A)
     r = T_AB[:3, 3]
     return T_AB[:3, :3].T @ (p - (r if p.ndim == 1 else r[:, None]))

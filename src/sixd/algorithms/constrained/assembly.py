@@ -1,4 +1,4 @@
-"""Assembly: a configuration near a given one that satisfies the constraints, and a velocity that does.
+"""Assembly: a configuration near another one that satisfies the constraints, and a velocity that does.
 
 Works on floats only. Levenberg-Marquardt on the configuration manifold with steps of least norm; the damping is
 proportional to the square of the error, so that it converges quadratically also where constraints are redundant
@@ -24,7 +24,7 @@ ACCEPTED = 1e-10
 _ROUNDING = 1e-15
 _STEPS = 60
 _LONGEST = 0.5  # step of any coordinate [rad or m]
-_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # distances [rad or m] of the starts tried from the given one
+_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # distances [rad or m] of the starts from the requested one
 _ELSEWHERE = 6  # random starts, to distinguish a bad start from constraints that no configuration satisfies
 
 

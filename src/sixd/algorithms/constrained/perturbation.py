@@ -105,7 +105,7 @@ def linearized(
 def _nearby(
     system: System, q: Array, qd: Array, t: float, positions: Sequence[int] | None, speeds: Sequence[int] | None
 ) -> tuple[list[int], list[int], Array, Array]:
-    """Independent positions and speeds, the given ones first, and the changes dq and dqd (nv, n) that they cause."""
+    """Independent positions and speeds, the requested ones first, and the changes dq and dqd (nv, n) they cause."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     p, Z = _independent("positions", holonomic_rows(system, q)[1], positions)
     s, Y = _independent("speeds", A, speeds)
@@ -141,7 +141,7 @@ def _mass_matrix(system: System, q: Array) -> Array:
 
 
 def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[list[int], Array]:
-    """DoF that parametrise the solutions of A x = 0, given ones first, and Z (nv, m): x = Z x[those]."""
+    """DoF that parametrise the solutions of A x = 0, the requested ones first, and Z (nv, m): x = Z x[those]."""
     _, sizes, V = np.linalg.svd(A / row_scale(A)[:, None])
     null = V[int((sizes > _ZERO * sizes.max(initial=0.0)).sum()) :].T
     first = [] if wanted is None else list(wanted)

@@ -41,7 +41,7 @@ class Rank(NamedTuple):
     ``branches`` are the ranks in the branches of assembly that were met, ``number`` is the largest. Ranks from
     ``least`` to ``most`` are accepted where they stay the same nearby. ``lengths`` are the usual norms of the rows,
     ``sizes`` the same with each DoF scaled by its inertia. ``at`` is the configuration in which
-    the rank was found; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
+    the rank was computed; ``assembles`` is False if none was assembled and ``at`` is a random one. ``doubles`` maps the
     rows with a double root where they are assembled, φ = f², to their norms elsewhere: they vanish there.
     """
 
@@ -147,14 +147,14 @@ def _find(system: System) -> Rank:
 
 def _beside(system: System, q: Array, free: Array, rng: np.random.Generator) -> list[Array]:
     """Assembled configurations near q (nq,), in random directions that the constraints allow there."""
-    found = []
+    near = []
     for _ in range(_BESIDE):
         dq = _allowed(system, q) @ rng.standard_normal(system.nv)
         step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
         beside = solve_nearby(system, np.asarray(system.integrate_row(q, step), dtype=float), free)
         if beside.done:
-            found.append(beside.q)
-    return found
+            near.append(beside.q)
+    return near
 
 
 def _sizes(here: list[Array], anywhere: list[Array]) -> tuple[float, ...]:
@@ -200,7 +200,7 @@ class Mobility:
     equations: int
     redundant: int
     redundant_in: tuple[tuple[str, int], ...] = ()
-    assembled: bool = True  # whether it was found in a configuration that satisfies the constraints
+    assembled: bool = True  # whether a configuration satisfies the constraints
     in_other_branches: tuple[int, ...] = ()
 
     def __str__(self) -> str:
@@ -224,11 +224,11 @@ class Mobility:
 
 def mobility_at(system: System, q: Array) -> Mobility:
     """The mobility at a configuration q (nq,)."""
-    A, before, found = scaled_rows(system, q, assembled_rank(system).sizes), 0, []
+    A, before, redundant = scaled_rows(system, q, assembled_rank(system).sizes), 0, []
     for c, rows in zip(system.constraints, row_slices(system), strict=True):
         now = _rank(A[: rows.stop])
         surplus = rows.stop - rows.start - (now - before)
         if surplus:
-            found.append((c.label, surplus))
+            redundant.append((c.label, surplus))
         before = now
-    return Mobility(system.name, system.nv, system.nv - before, before, len(A), len(A) - before, tuple(found))
+    return Mobility(system.name, system.nv, system.nv - before, before, len(A), len(A) - before, tuple(redundant))

@@ -1,6 +1,6 @@
 """Derivatives of the functions of any system: of a tree by the recursions, of a reduced model by the chain rule.
 
-Systems given by equations compute a function in their own way; one evaluation on dual numbers for each direction
+Systems of equations compute a function in their own way; one evaluation on dual numbers for each direction
 differentiates it.
 """
 

@@ -45,7 +45,7 @@ def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Mom
         for i in model.tree.ancestors(k):
             by_q[k, i] = b.I[k] @ b.xi[i] + columns([crf(s) @ b.h[k] for s in b.S[i].T])
             by_qd[k, i] = b.I[k] @ b.S[i]
-    return MomentumDerivatives(*(_table(model, found, (6,), per) for found in (by_q, by_qd)))
+    return MomentumDerivatives(*(_table(model, blocks, (6,), per) for blocks in (by_q, by_qd)))
 
 
 def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> EnergyDerivatives:
@@ -61,7 +61,7 @@ def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Energ
         # armature and spring of its own joint
         kinetic_qd[k, k] = kinetic_qd[k, k] + model.armature[model.iv[k]] * qd[model.iv[k]]
         potential_q[k, k] = potential_q[k, k] + spring_gradient(model, k, q)
-    return EnergyDerivatives(*(_table(model, found, (), per) for found in (kinetic_q, kinetic_qd, potential_q)))
+    return EnergyDerivatives(*(_table(model, blocks, (), per) for blocks in (kinetic_q, kinetic_qd, potential_q)))
 
 
 def _bodies(model: Model, q: Array, qd: Array) -> _BodyTerms:

@@ -34,7 +34,7 @@ WHERE = "constrained_dynamics_derivatives"
 
 
 class ConstrainedDerivatives(NamedTuple):
-    """Derivatives of qdd (…, nv, nv) and of λ (…, k, nv) by q, qd and tau; row: of what, column: by what."""
+    """Derivatives of qdd (…, nv, nv) and of λ (…, k, nv) with respect to q, qd and tau (columns)."""
 
     qdd_q: Array
     qdd_qd: Array

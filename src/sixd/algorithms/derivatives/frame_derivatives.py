@@ -1,7 +1,7 @@
 """Derivatives of the velocity and acceleration of a frame.
 
 In the frame's own coordinates a DoF s of a joint on the way changes the velocity v by xi and the acceleration by
-eta - v × xi; its qd changes them by s and zeta - v × s (rnea_derivatives.py, without gravity). Other coordinates turn
+eta - v × xi; its qd changes them by s and zeta - v × s (rnea_derivatives.py, without gravity). Other coordinates rotate
 or move with the frame as q changes, by the twist s.
 """
 
@@ -20,14 +20,14 @@ from sixd.spatial.transform import blocks, crm, transform_from_pose
 
 
 class VelocityDerivatives(NamedTuple):
-    """Derivatives of a frame's velocity by q and by qd (the Jacobian), (…, 6, nv) each; row: of what."""
+    """Derivatives of a frame's velocity with respect to q and qd (the Jacobian), (…, 6, nv) each; row: of what."""
 
     q: Array
     qd: Array
 
 
 class AccelerationDerivatives(NamedTuple):
-    """Derivatives of a frame's acceleration by q, qd and qdd (the Jacobian), (…, 6, nv) each; row: of what."""
+    """Derivatives of a frame's acceleration with respect to q, qd and qdd (the Jacobian), (…, 6, nv) each."""
 
     q: Array
     qd: Array
@@ -91,9 +91,9 @@ def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> 
 
 
 def _expressed(m: _FrameMotion, x: Array, change: Array, expressed_in: str) -> Array:
-    """Derivatives (6, nv) of x (6,) in the chosen coordinates, given those in the frame's own, ``change``."""
+    """Derivatives (6, nv) of x (6,) in the chosen coordinates, from those in the frame's own, ``change``."""
     if expressed_in == "aligned":
-        W = [skew(s[:3]) for s in m.J.T]  # the axes turn with the frame
+        W = [skew(s[:3]) for s in m.J.T]  # the axes rotate with the frame
         change = change + columns([blocks(w, ZERO3, ZERO3, w) @ x for w in W])
     elif expressed_in == "world":
         change = change + columns([crm(s) @ x for s in m.J.T])
@@ -101,5 +101,5 @@ def _expressed(m: _FrameMotion, x: Array, change: Array, expressed_in: str) -> A
 
 
 def _product_derivatives(v: Array, changes: Array) -> Array:
-    """Derivatives (6, nv) of [0; ω × v], given those of v (6,)."""
+    """Derivatives (6, nv) of [0; ω × v], from those of v (6,)."""
     return np.concatenate([np.zeros_like(changes[:3]), skew(v[:3]) @ changes[3:] - skew(v[3:]) @ changes[:3]])

@@ -21,7 +21,7 @@ from sixd.spatial.transform import crf, crm
 
 
 class MomentumDerivatives(NamedTuple):
-    """Derivatives of the momentum by q and by qd, (…, 6, nv) each; row: of what."""
+    """Derivatives of the momentum with respect to q and qd, (…, 6, nv) each; row: of what."""
 
     q: Array
     qd: Array

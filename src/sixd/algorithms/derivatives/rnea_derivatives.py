@@ -7,8 +7,8 @@ velocities by xi, and their accelerations by eta - v × xi (v_p, a_p: those of t
     xi = v_p × s + S' qd    eta = a_p × s + v_p × xi + v_j × S' qd + S' qdd + cJ'    (': components, along e_d)
 
 A change of qd_j alone has s and zeta = (v_p + v_j) × s + ∂cJ/∂qd in their stead. A body then needs the force I eta +
-2 B xi more, B its Coriolis factor; sums over the bodies that a joint carries are taken once, as in crba.py, and what is
-common to all, the turning by s, drops out of tau below joint j. Body quantities are in body coordinates; X[i] is X_ip
+2 B xi more, B its Coriolis factor; sums over the bodies that a joint carries are computed once, as in crba.py, and the
+common rotation by s drops out of tau below joint j. Body quantities are in body coordinates; X[i] is X_ip
 (parent p -> body i). After Carpentier and Mansard (2018), and Singh, Russell and Wensing, "Efficient analytical
 derivatives of rigid-body dynamics using spatial vector algebra" (2022), extended to joints whose S depends on q.
 """
@@ -75,11 +75,11 @@ def changes(
 ) -> list[JointChanges]:
     """What the DoF of each joint change for all that it carries, a list over bodies, the world's entry first."""
     X, S = kinematics.X, kinematics.S
-    found = [JointChanges(S[0], S[0], S[0], [])]
+    changes = [JointChanges(S[0], S[0], S[0], [])]
     for i in model.bodies:
         p, state = model.parent[i], (q[model.iq[i]], qd[model.iv[i]], qdd[model.iv[i]])
-        found.append(joint_changes(model.joints[i], S[i], *state, X[i] @ v[p], X[i] @ a[p], v[i]))
-    return found
+        changes.append(joint_changes(model.joints[i], S[i], *state, X[i] @ v[p], X[i] @ a[p], v[i]))
+    return changes
 
 
 def _external(model: Model, kinematics: JointKinematics, f_ext: Array | None) -> list[Array]:

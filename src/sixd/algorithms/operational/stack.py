@@ -1,6 +1,6 @@
 """Stacks of frames: the rows of several Jacobians, one below the other.
 
-A function that takes a frame may take several: names, or a mapping of names to the part of each frame's motion that
+A function of a frame accepts several: names, or a mapping of names to the part of each frame's motion that
 counts. As a key a stack is a tuple of (name, rows), with rows among 0 … 5 of ``jacobian``: angular first.
 """
 
@@ -47,7 +47,7 @@ def read_stack(where: str, system: System, frame: FrameChoice) -> str | Stack:
         )
     entries = list(frame.items()) if isinstance(frame, Mapping) else list(frame)
     pairs = [(x, "pose") if isinstance(x, str) else x for x in entries]
-    found: list[tuple[str, tuple[int, ...]]] = []
+    stack: list[tuple[str, tuple[int, ...]]] = []
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ScalarTypeError(
@@ -55,11 +55,11 @@ def read_stack(where: str, system: System, frame: FrameChoice) -> str | Stack:
                 f"Is the order of arguments right?"
             )
         system.frame(pair[0], where)
-        found.append((str(pair[0]), read_part(where, *pair)))
-    names = [name for name, _ in found]
+        stack.append((str(pair[0]), read_part(where, *pair)))
+    names = [name for name, _ in stack]
     if not names or len(set(names)) < len(names):
         raise ModelError(f"{where}: frame names {names}, expected at least one frame, and each once.")
-    return tuple(found)
+    return tuple(stack)
 
 
 def read_part(where: str, name: str, part: Any) -> tuple[int, ...]:

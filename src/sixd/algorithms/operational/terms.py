@@ -4,7 +4,7 @@
 systems. J M⁻¹ Jᵀ is not inverted: with M = LᵀDL the rows become u = L⁻ᵀ j, as those of constraints do, and are made
 orthogonal in the metric D⁻¹ (least_norm.py), so that errors grow with the condition of J, not with its square. It is
 formed for trees of many DoF, whose M is not. A regularisation δ gives each row a DoF of its own, of inertia
-1/δ²: J M⁻¹ Jᵀ + δ² 1 then takes the place of J M⁻¹ Jᵀ.
+1/δ²: J M⁻¹ Jᵀ + δ² 1 then replaces J M⁻¹ Jᵀ.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, minimum, where
 from sixd.spatial.transform import mirror_upper
 
-_TRIED = 4  # random configurations in which the sizes and the rank of the rows are found
+_TRIED = 4  # random configurations for the sizes and the rank of the rows
 _DEPENDENT = (
     1e-9  # rows of which a smaller part is outside the span of the others, in all of these, always depend on them
 )
@@ -41,7 +41,7 @@ _NEAR = 1e-4  # a smaller part than this in one configuration explains why its r
 
 @dataclass(frozen=True)
 class OperationalRows:
-    """Rows A (k, nv) beside the mass matrix.
+    """Rows A (k, nv) next to the mass matrix.
 
     ``solve(r)`` returns x (nv,), the smallest in the metric of M with A x = r (k,), and multipliers λ (k,): M x = Aᵀλ.
     ``divide(b)`` is M⁻¹ b (nv,). ``holds`` is whether the rows are independent; None: always, or unknown.
@@ -191,9 +191,9 @@ def _sizes(system: System, frame: str | Stack, expressed_in: str, unactuated: tu
         values = rng.uniform(0.5, 1.5, len(system.symbols))
         system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     # limits of joints are ignored: they are no part of what determines compiled code
-    found = [_in_numbers(system, anywhere(system, rng), frame, expressed_in, unactuated) for _ in range(_TRIED)]
-    squares = np.max([np.sum(u * u, axis=1) for u in found], axis=0, initial=0.0)
-    return Sizes(tuple(np.where(squares > 0, squares, 1.0).tolist()), max(map(_rank, found)))
+    samples = [_in_numbers(system, anywhere(system, rng), frame, expressed_in, unactuated) for _ in range(_TRIED)]
+    squares = np.max([np.sum(u * u, axis=1) for u in samples], axis=0, initial=0.0)
+    return Sizes(tuple(np.where(squares > 0, squares, 1.0).tolist()), max(map(_rank, samples)))
 
 
 def _in_numbers(

@@ -146,7 +146,7 @@ class Joint(ABC):
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
         """Draw ``count`` configurations (count, nq), all at once unless the joint has its own ``random``.
 
-        10⁵ states of a tree with every joint type take 0.4 s, one by one 60 s.
+        10⁵ states of a tree with every joint type need 0.4 s, one at a time 60 s.
         """
         if type(self).random is Joint.random:
             return self.between(rng.uniform(size=(count, self.nq)), lower, upper)

@@ -29,7 +29,7 @@ from sixd.spatial.transform import crm, plucker
 
 
 def _exp_coupling(w: Array) -> Array:
-    """V (3, 3): ∫₀¹ exp(s w×) ds, which turns a body velocity into the displacement of the origin."""
+    """V (3, 3): ∫₀¹ exp(s w×) ds, which maps a body velocity to the displacement of the origin."""
     t2 = w @ w
     c = sine_coefficient(2, t2)
     half = sinc(sqrt(t2 + 1e-36) / 2)  # differentiable at 0

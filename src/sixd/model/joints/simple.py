@@ -51,7 +51,7 @@ class _AxisJoint(Joint):
 @final
 @dataclass(frozen=True)
 class Revolute(_AxisJoint):
-    """Turn by q [rad] about ``axis``; ``continuous`` marks one that turns without end (q stays a real number)."""
+    """Turn by q [rad] about ``axis``; ``continuous`` marks one without limits (q stays a real number)."""
 
     continuous: bool = False
     nq: ClassVar[int] = 1

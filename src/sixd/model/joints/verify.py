@@ -91,8 +91,8 @@ def has_constant_subspace(joint: Joint) -> bool:
             if any(_is_nonzero(x) for x in change.ravel()):
                 raise ModelError(
                     f"{type(joint).__name__}: its S depends on q (it changes along DoF {d} at q = "
-                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
-                    f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
+                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would "
+                    f"be assumed zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
                 )
     return True
 
