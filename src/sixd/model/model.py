@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
+    Placement = ArrayLike | None  # a pose (4, 4), the identity by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,9 +279,7 @@ class Model(System):
         """
         return library("submodel")(self, body)
 
-    def attach(
-        self, other: Model, frame: str = "world", *, placement: ArrayLike | None = None, prefix: str = ""
-    ) -> Model:
+    def attach(self, other: Model, frame: str = "world", *, placement: Placement = None, prefix: str = "") -> Model:
         """Return this model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4).
 
         ``prefix`` is put before the names of ``other``. Gravity is this model's; that of ``other`` is dropped. All that
@@ -304,7 +303,7 @@ class Model(System):
         """Return the model with these constraints added; the joints and frames they name must exist."""
         return library("with_constraints")(self, constraints)
 
-    def with_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> Model:
+    def with_frame(self, name: str, parent: str, placement: Placement = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
 
@@ -334,21 +333,14 @@ class Model(System):
         stiffness, rest : of springs [N m/rad, N/m], at least 0, and where they are at rest [rad, m].
         effort, velocity : the largest force [N m, N] and speed [rad/s, m/s].
 
-        Each is a number, an array of a joint's DoF (of its coordinates for limits and rest), for all joints an
-        array (nv,) or (nq,), or a mapping of joints to values. A number for all joints leaves free joints as they are,
-        and limits and rest those of spherical ones.
+        Each is a number, an array of a joint's DoF (limits, rest: coordinates), for all joints an array (nv,) or (nq,),
+        or a mapping of joints to values. A number for all joints skips free joints; limits and rest skip balls, too.
         """
         values = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
         return library("with_joints")(self, joints, dict(zip(PROPERTIES, values, strict=True)))
 
     def with_payload(
-        self,
-        name: str,
-        frame: str,
-        inertia: Inertia,
-        *,
-        placement: ArrayLike | None = None,
-        shapes: Iterable[Shape] = (),
+        self, name: str, frame: str, inertia: Inertia, *, placement: Placement = None, shapes: Iterable[Shape] = ()
     ) -> Model:
         """Return the model with a rigid body ``name`` fixed to ``frame``, its own frame of that name at ``placement``.
 

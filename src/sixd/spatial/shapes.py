@@ -167,23 +167,7 @@ def mesh(
     ``pip install trimesh``). A mesh that is not closed has no inside: the result is then unreliable, and
     a ``ModelWarning`` is issued.
     """
-    if isinstance(vertices, (str, PathLike)):
-        vertices = _read(vertices)
-    if triangles is None:
-        if not hasattr(vertices, "faces"):
-            raise ShapeError("mesh: triangles are missing. Give (m, 3) vertex numbers, or a trimesh, or a path.")
-        vertices, triangles = vertices.vertices, vertices.faces
-    P, T = np.asarray(vertices, dtype=float), np.asarray(triangles)
-    if T.dtype.kind == "f" and (np.floor(T) == T).all():
-        T = T.astype(int)
-    if T.dtype.kind not in "iu":
-        raise ShapeError(f"mesh: triangles hold {T.dtype} values, expected whole vertex numbers.")
-    if P.ndim != 2 or P.shape[1] != 3 or T.ndim != 2 or T.shape[1] != 3 or not len(T):
-        raise ShapeError(f"mesh: vertices have shape {P.shape}, triangles {T.shape}; expected (n, 3) and (m, 3).")
-    if T.min() < 0 or T.max() >= len(P):
-        raise ShapeError(f"mesh: triangles name vertices {T.min()} to {T.max()}, expected 0 to {len(P) - 1}.")
-    if not np.isfinite(P).all():
-        raise ModelError("mesh: vertices contain NaN or infinity, expected finite coordinates.")
+    P, T = _surface(vertices, triangles)
     if (mass is None) == (density is None):
         raise ModelError("mesh: give exactly one of mass=… [kg] and density=… [kg/m³].")
     _require_not_negative("mesh", mass=mass, density=density)
@@ -206,6 +190,28 @@ def mesh(
     rho = rho * np.sign(volume)  # triangles seen from inside give a negative volume
     about = np.trace(second) * np.eye(3) - second
     return Inertia.from_moments(rho * volume, rho * first, rho * about).translated(middle)
+
+
+def _surface(vertices: Any, triangles: ArrayLike | None) -> tuple[Array, Array]:
+    """Vertices (n, 3) and triangles (m, 3) of the arguments of :func:`mesh`; raise if they are invalid."""
+    if isinstance(vertices, (str, PathLike)):
+        vertices = _read(vertices)
+    if triangles is None:
+        if not hasattr(vertices, "faces"):
+            raise ShapeError("mesh: triangles are missing. Give (m, 3) vertex numbers, or a trimesh, or a path.")
+        vertices, triangles = vertices.vertices, vertices.faces
+    P, T = np.asarray(vertices, dtype=float), np.asarray(triangles)
+    if T.dtype.kind == "f" and (np.floor(T) == T).all():
+        T = T.astype(int)
+    if T.dtype.kind not in "iu":
+        raise ShapeError(f"mesh: triangles hold {T.dtype} values, expected whole vertex numbers.")
+    if P.ndim != 2 or P.shape[1] != 3 or T.ndim != 2 or T.shape[1] != 3 or not len(T):
+        raise ShapeError(f"mesh: vertices have shape {P.shape}, triangles {T.shape}; expected (n, 3) and (m, 3).")
+    if T.min() < 0 or T.max() >= len(P):
+        raise ShapeError(f"mesh: triangles name vertices {T.min()} to {T.max()}, expected 0 to {len(P) - 1}.")
+    if not np.isfinite(P).all():
+        raise ModelError("mesh: vertices contain NaN or infinity, expected finite coordinates.")
+    return P, T
 
 
 def _is_closed(triangles: Array) -> bool:

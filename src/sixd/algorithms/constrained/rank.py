@@ -7,7 +7,7 @@ some other assembled configurations are tried too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from sixd.spatial.scalar import Array
 # singular values below this part of the largest count as zero: assembly leaves 1e-10, a pose near a special one 1e-2
 _ZERO = 1e-7
 _ROUNDING = 1e-12  # part of the largest row of a constraint: sums of terms that cancel leave 1e-16
-_BESIDE = 4  # configurations near the first
+_NEIGHBOURS = 4  # configurations near the first
 _FAR = 0.3  # their distance from it [rad or m]
 # assembled configurations from random starts, to meet other branches of assembly, and most starts: 1 to 15 ms each
 _APART, _STARTS = 12, 21
@@ -101,59 +101,78 @@ def _rank(A: Array) -> int:
 @np.errstate(all="ignore")  # a start where a function has no derivative is skipped
 def _find(system: System) -> Rank:
     rng = np.random.default_rng(0)
-    if system.symbols:  # replaced by random numbers; symbols that must match each other may not assemble
-        values = rng.uniform(0.5, 1.5, len(system.symbols))
-        system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
+    system = _with_numbers(system, rng)
     anywhere = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(3)]
     rows = [without_rounding(system, np.asarray(constraint_jacobian(system, q), dtype=float)) for q in anywhere]
     vanishing = frozenset(np.flatnonzero(~np.any(rows, axis=(0, 2))).tolist())
     free = np.ones(system.nv, dtype=bool)
     start = np.asarray(system.neutral(), dtype=float)
-    found = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
-    configurations = anywhere if found is None else [found, *_beside(system, found, free, rng)]
+    first = next((a.q for q in [start, *anywhere] if (a := assembled(system, q, free, rng)).done), None)
+    assembles = first is not None
+    configurations = anywhere if first is None else [first, *_neighbours(system, first, free, rng)]
     elsewhere = [scaled_rows(system, q) for q in anywhere]
     sizes = _sizes([scaled_rows(system, q) for q in configurations], elsewhere)
     lengths = _sizes([np.asarray(constraint_jacobian(system, q), dtype=float) for q in configurations], rows)
     # neighbours of a special configuration may be special too: add some that are not near it
-    far = [] if found is None else [a.q for q in anywhere if (a := solve_nearby(system, q, free)).done]
-    apart = [] if found is None else [*configurations, *far]
-    doubles = _double_roots(system, apart, elsewhere, rng)
+    far = [a.q for q in anywhere if (a := solve_nearby(system, q, free)).done] if assembles else []
+    doubles = _double_roots(system, [*configurations, *far] if assembles else [], elsewhere, rng)
 
     def rank_at(q: Array) -> int:
         return _rank(scaled_rows(system, q, sizes))
 
     ranks = [rank_at(q) for q in configurations]
-    first = max(ranks)
-    at, branches = configurations[ranks.index(first)], [first]
-    if found is not None:
-        starts = (np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_STARTS))
-        more = (a.q for q in starts if (a := solve_nearby(system, q, free)).done)
-        far += islice(more, _APART - len(far))
-        for q in far:
-            if rank_at(q) != first:  # another branch, or a special configuration of this one
-                branches.append(max(map(rank_at, [q, *_beside(system, q, free, rng)])))
-                at = q if rank_at(q) == max(branches) > first else at
+    at, branches = configurations[ranks.index(max(ranks))], [max(ranks)]
+    if assembles:
+        at, branches = _other_branches(system, at, branches[0], far, rank_at, free, rng)
     number, least = max(branches), min(branches)
     most = number
-    if found is not None and number < len(rows[0]) - len(vanishing):
+    if assembles and number < len(rows[0]) - len(vanishing):
         # the bound leaves out branches without a DoF, which overconstrained loops have off their motion; if one was
         # met, those that move may be rare
         general = max(_rank(A / np.array(sizes)[:, None]) for A in elsewhere)
         most = max(number, min(general, system.nv - 1))
         least = least if number < system.nv else 0
     sampled = frozenset(branches)
-    return Rank(number, len(rows[0]), vanishing, sizes, at, found is not None, doubles, least, most, lengths, sampled)
+    return Rank(number, len(rows[0]), vanishing, sizes, at, assembles, doubles, least, most, lengths, sampled)
 
 
-def _beside(system: System, q: Array, free: Array, rng: np.random.Generator) -> list[Array]:
+def _with_numbers(system: System, rng: np.random.Generator) -> System:
+    """The system with random numbers for its symbols; symbols that must match each other may not assemble."""
+    if not system.symbols:
+        return system
+    values = rng.uniform(0.5, 1.5, len(system.symbols))
+    return system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
+
+
+def _other_branches(
+    system: System,
+    at: Array,
+    first: int,
+    far: list[Array],
+    rank_at: Callable[[Array], int],
+    free: Array,
+    rng: np.random.Generator,
+) -> tuple[Array, list[int]]:
+    """A configuration of the largest rank, ``at`` if no other branch has more, and the ranks of all branches met."""
+    starts = (np.asarray(system.random_configuration(rng), dtype=float) for _ in range(_STARTS))
+    more = (a.q for q in starts if (a := solve_nearby(system, q, free)).done)
+    branches = [first]
+    for q in [*far, *islice(more, _APART - len(far))]:
+        if rank_at(q) != first:  # another branch, or a special configuration of this one
+            branches.append(max(map(rank_at, [q, *_neighbours(system, q, free, rng)])))
+            at = q if rank_at(q) == max(branches) > first else at
+    return at, branches
+
+
+def _neighbours(system: System, q: Array, free: Array, rng: np.random.Generator) -> list[Array]:
     """Assembled configurations near q (nq,), in random directions that the constraints allow there."""
     near = []
-    for _ in range(_BESIDE):
+    for _ in range(_NEIGHBOURS):
         dq = _allowed(system, q) @ rng.standard_normal(system.nv)
         step = dq * (_FAR / max(np.abs(dq).max(initial=0.0), 1e-300))
-        beside = solve_nearby(system, np.asarray(system.integrate_row(q, step), dtype=float), free)
-        if beside.done:
-            near.append(beside.q)
+        nearby = solve_nearby(system, np.asarray(system.integrate_row(q, step), dtype=float), free)
+        if nearby.done:
+            near.append(nearby.q)
     return near
 
 
@@ -172,8 +191,8 @@ def _double_roots(
         A = np.asarray(constraint_jacobian(system, q), dtype=float)
         step = rng.standard_normal(system.nv)
         step *= _STEP / max(float(np.linalg.norm(step)), 1e-300)
-        beside = np.asarray(system.integrate_row(q, step), dtype=float)
-        change = np.linalg.norm(np.asarray(constraint_jacobian(system, beside), dtype=float) - A, axis=1) / _STEP
+        moved = np.asarray(system.integrate_row(q, step), dtype=float)
+        change = np.linalg.norm(np.asarray(constraint_jacobian(system, moved), dtype=float) - A, axis=1) / _STEP
         double &= np.linalg.norm(A, axis=1) < _DOUBLE * change
     lengths = np.max([np.linalg.norm(A, axis=1) for A in elsewhere], axis=0)
     return {j: float(lengths[j]) for j in np.flatnonzero(double & (lengths > 0)).tolist()}
