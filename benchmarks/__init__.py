@@ -1,6 +1,6 @@
-"""The speed of sixd beside Pinocchio, MuJoCo, CasADi and SymPy: ``python -m benchmarks`` (or ``make bench``).
+"""The speed of sixd compared with Pinocchio, MuJoCo, CasADi and SymPy: ``python -m benchmarks`` (or ``make bench``).
 
-One run measures everything in one process, contenders taking turns, and writes ``RESULTS.md``. A contender whose
+One run measures everything in one process, contenders alternating, and writes ``RESULTS.md``. A contender whose
 results differ from sixd's stops the run. ``robots`` and ``tasks`` are what is computed, ``contenders`` who computes it,
 ``sections`` the parts of the report; ``sixd.cli.timing`` and ``agreement`` measure and compare.
 """

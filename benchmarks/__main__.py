@@ -21,18 +21,18 @@ SIZES = (1, 16, 256, 4096, 100_000)
 CHAINS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000)
 
 METHOD = """\
-- One process, one thread, except where threads are compared. Contenders take turns: each of {rounds} rounds runs every
-  one of them once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared.
-  Arrays that fit stay in the cache between repetitions; those of 100,000 rows are 10 MB and more.
-- sixd and the batch calls work on row-major (rows, n) arrays of {rows} distinct random states, with preallocated
-  results. Pinocchio's batch call takes the same memory as its own column-major (n, rows), without copies. Single calls
+- One process, one thread, except where threads are compared. The programs alternate: each of {rounds} rounds runs every
+  program once, repeating it for about {turn:.0f} ms, so that noise affects all alike. Medians are compared.
+  Arrays that fit stay in the cache between repetitions; those of 100,000 states are 10 MB and more.
+- sixd and the batch calls work on row-major (states, n) arrays of {rows} distinct random states, with preallocated
+  results. Pinocchio's batch call uses the same memory as its own column-major (n, states), without copies. Single calls
   repeat one state; Pinocchio's ABA among them runs in its faster convention, WORLD.
-- Before anything is timed, each contender's results for the same states are compared with sixd's; a difference above
-  1e-9 of the norm (float32: 1e-3) ends the run.
-- Robots are those of example-robot-data, without friction, the panda with both fingers locked.
+- Before the timing, each program's results for the same states are compared with sixd's. A difference above 1e-9 of the
+  norm (float32: 1e-3) ends the run.
+- The robots are those of example-robot-data, without friction, the panda with both fingers locked.
 - MuJoCo runs without contacts and constraints: `mj_inverse` for RNEA, `mj_forward` for ABA, kinematics with `mj_makeM`
   and `mj_fullM` for CRBA, kinematics with `mj_jacBody` for the Jacobian, `mujoco.rollout` for rollouts.
-- 'Generated C' is CasADi's C code, compiled with the flags below and looped over the rows in C. Its expressions come
+- 'Generated C' is CasADi's C code, compiled with the flags below and looped over the states in C. Its expressions come
   from sixd's plain algorithms run on CasADi's SX scalars, as Pinocchio's wheel is built without CasADi."""
 
 
@@ -87,7 +87,9 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     report = session.report
     report.heading("Benchmarks", 1)
     today = datetime.datetime.now(datetime.UTC).date()
-    report.paragraph(f"Measured on {today} by `python -m benchmarks`{_arguments()}. Written by the run; do not edit.")
+    report.paragraph(
+        f"Measured on {today} by `python -m benchmarks`{_arguments()}. The run writes this file; do not edit it."
+    )
     report.paragraph(METHOD.format(rounds=session.rounds, turn=1e3 * session.turn, rows=session.rows))
     report.table(["machine and versions", ""], machine.describe().items(), left=2)
     measures: dict[str, Callable[[Session], None]] = {
@@ -114,7 +116,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sixd beside its peers")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="sixd compared with its peers")
     parser.add_argument("--quick", action="store_true", help="few rounds, the ur5 alone, short chains: a trial")
     parser.add_argument("--only", nargs="+", default=[], choices=FUNCTIONS + SECTIONS, metavar="NAME",
                         help=f"functions ({', '.join(FUNCTIONS)}) or sections ({', '.join(SECTIONS)})")  # fmt: skip
@@ -122,7 +124,7 @@ def _options() -> argparse.Namespace:
                         help="of ur5, panda, anymal, talos")  # fmt: skip
     parser.add_argument("--rows", type=int, default=4096, help="rows of a batch (4096)")
     parser.add_argument("--rounds", type=int, help="rounds of each comparison (15; quick: 3)")
-    parser.add_argument("--output", type=Path, help="the report, with its pictures beside it; a full run writes "
+    parser.add_argument("--output", type=Path, help="the report, with its pictures next to it; a full run writes "
                         "benchmarks/RESULTS.md and pictures in docs")  # fmt: skip
     return parser.parse_args()
 

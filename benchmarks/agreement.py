@@ -34,7 +34,7 @@ class Conversion:
             return self._back(self._model, q, qd, tau=raw, **self._theirs)[-1]
         if task.word == "aba":
             return self._back(self._model, q, qd, raw, **self._theirs)[-1]
-        # row k of B is the other program's velocity of our k-th freedom
+        # row k of B is the other program's velocity of our k-th degree of freedom
         B = self._to(self._model, ours["q"][: len(raw), None], np.eye(self._model.nv), **self._theirs)[1]
         B_T = B.swapaxes(-1, -2)
         return raw @ B_T if task.word == "jacobian" else B @ raw @ B_T

@@ -1,7 +1,7 @@
-"""Speed on an NVIDIA GPU, as a table beside its copy bandwidth: ``python -m benchmarks.gpu``, or ``make gpu``.
+"""Speed on an NVIDIA GPU, as a table with its copy bandwidth: ``python -m benchmarks.gpu``, or ``make gpu``.
 
 CuPy holds the arrays and times the launches; nothing else of CUDA is needed. Robots are those of the other benchmarks,
-or files ``ur5.urdf``, ``panda.urdf``, ``talos.urdf`` and ``anymal.urdf`` in a folder given as the only argument.
+or files ``ur5.urdf``, ``panda.urdf``, ``talos.urdf`` and ``anymal.urdf`` in the folder that is the only argument.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import sixd
 from benchmarks.report import Report, progress
 
 ROWS = 2**20
-LAUNCHES = 32  # one after the other, so that what a launch costs the processor does not count
+LAUNCHES = 32  # one after the other, so that a launch's cost on the CPU does not count
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 DTYPES = ("float32", "float64")
 
 
 def main() -> None:
-    """Measure, and write GPU.md beside this file."""
+    """Measure, and write GPU.md next to this file."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     report = Report()
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
@@ -37,7 +37,7 @@ def main() -> None:
     report.heading("Speed on a GPU", 1)
     report.paragraph(
         f"{name}, driver {cupy.cuda.runtime.driverGetVersion() / 1000:g}, copies {bandwidth / 1e12:.2f} TB/s. "
-        f"Row-major arrays of {ROWS:,} rows on the GPU, `out=` given, {LAUNCHES} launches one after the other; best "
+        f"Row-major arrays of {ROWS:,} states on the GPU, with `out=`, {LAUNCHES} launches one after the other; best "
         f"of seven."
     )
     robots = {name: _load(name, folder) for name in ("ur5", "panda", "talos")}
@@ -95,7 +95,7 @@ def _states(model: sixd.Model, dtype: str, rows: int = ROWS) -> list[Any]:
 
 
 def _functions(report: Report, robots: dict[str, sixd.Model], bandwidth: float) -> None:
-    report.heading("Functions: rows a second, and the share of the copy bandwidth")
+    report.heading("Functions: states a second, and the share of the copy bandwidth")
     table = []
     for name, model in robots.items():
         calls: dict[str, tuple[Callable[..., Any], int]] = {
@@ -144,7 +144,7 @@ def _starts(report: Report, folder: Path | None) -> None:
 
 
 def _host_seconds(work: Callable[[], Any], count: int = 2000) -> float:
-    """What a call costs the processor [s]: the best of several runs of many calls."""
+    """The time of a call on the CPU [s]: the best of several runs of many calls."""
     best = np.inf
     for _ in range(5):
         cupy.cuda.Device().synchronize()
@@ -156,7 +156,7 @@ def _host_seconds(work: Callable[[], Any], count: int = 2000) -> float:
 
 
 def _launches(report: Report, model: sixd.Model) -> None:
-    report.heading("What a call costs the processor [us], RNEA of the ur5, 64 rows, float64")
+    report.heading("CPU time of a call [us], RNEA of the ur5, 64 states, float64")
     arrays = _states(model, "float64", 64)
     out = cupy.empty((64, model.nv))
     table = [
@@ -182,7 +182,7 @@ def _launches(report: Report, model: sixd.Model) -> None:
 
 
 def _rollouts(report: Report, model: sixd.Model, rows: int = 2**19) -> None:
-    report.heading(f"Rollouts of the ur5 in one launch, {rows:,} rows: steps a second")
+    report.heading(f"Rollouts of the ur5 in one launch, {rows:,} states: steps a second")
     table = []
     for title, method, steps in (("semi-implicit Euler", "euler", 400), ("RK4", "rk4", 100)):
         cells = []
@@ -200,7 +200,7 @@ def _rollouts(report: Report, model: sixd.Model, rows: int = 2**19) -> None:
 
 
 def _quadruped(report: Report, model: sixd.Model, rows: int = 65_536) -> None:
-    report.heading(f"A quadruped on compliant ground, {rows:,} rows with masses of their own: steps a second")
+    report.heading(f"A quadruped on compliant ground, {rows:,} states with masses of their own: steps a second")
     rng = np.random.default_rng(0)
     height = -min(float(sixd.pose(model, model.neutral(), foot)[2, 3]) for foot in FEET)
     masses = rng.uniform(0.8, 1.25, (rows, 1, 1))
@@ -213,12 +213,14 @@ def _quadruped(report: Report, model: sixd.Model, rows: int = 65_536) -> None:
             progress(f"quadruped {title} {dtype}")
             q = np.tile(model.neutral(), (rows, 1))
             q[:, 6] = height + rng.uniform(0, 0.02, rows)
-            given = [cupy.asarray(x.astype(dtype)) for x in (q, np.zeros((rows, model.nv)))]
+            arguments = [cupy.asarray(x.astype(dtype)) for x in (q, np.zeros((rows, model.nv)))]
             inertia = cupy.asarray((own * masses).astype(dtype))
 
-            def run(given: Any = given, inertia: Any = inertia, method: str = method, steps: int = steps) -> Any:
+            def run(
+                arguments: Any = arguments, inertia: Any = inertia, method: str = method, steps: int = steps
+            ) -> Any:
                 return sixd.simulate(
-                    model, *given, steps * 2e-4, dt=2e-4, method=method, record_every=steps, forces=ground,
+                    model, *arguments, steps * 2e-4, dt=2e-4, method=method, record_every=steps, forces=ground,
                     parameters={"inertia": inertia},
                 )  # fmt: skip
 

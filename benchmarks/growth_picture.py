@@ -52,17 +52,17 @@ def draw(measured: Mapping[tuple[str, ...], float]) -> str:
 
 
 def _legend() -> list[str]:
-    found, x = [], LEFT
+    parts, x = [], LEFT
     for label, dashes in (("sixd", ""), ("Pinocchio", ' stroke-dasharray="5 4"')):
-        found.append(f'<line x1="{x}" y1="20" x2="{x + 34}" y2="20" stroke="{GREY}" stroke-width="2.2"{dashes}/>')
-        found.append(f'<text x="{x + 42}" y="24.5">{label}</text>')
+        parts.append(f'<line x1="{x}" y1="20" x2="{x + 34}" y2="20" stroke="{GREY}" stroke-width="2.2"{dashes}/>')
+        parts.append(f'<text x="{x + 42}" y="24.5">{label}</text>')
         x += 92 if label == "sixd" else 146
     for label, colour in COLOURS.values():
-        found.append(f'<circle cx="{x + 8}" cy="20" r="4.5" fill="{colour}"/>')
-        found.append(f'<text x="{x + 20}" y="24.5" fill="{colour}" font-weight="600">{label}</text>')
+        parts.append(f'<circle cx="{x + 8}" cy="20" r="4.5" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 20}" y="24.5" fill="{colour}" font-weight="600">{label}</text>')
         x += 76
-    found.append(f'<text x="{WIDTH - 16}" y="24.5" text-anchor="end">chains of links, float64, one thread</text>')
-    return found
+    parts.append(f'<text x="{WIDTH - 16}" y="24.5" text-anchor="end">chains of links, float64, one thread</text>')
+    return parts
 
 
 def _panel(panel: Panel, measured: Mapping[tuple[str, ...], float]) -> list[str]:

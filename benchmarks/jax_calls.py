@@ -1,6 +1,6 @@
-"""The time of ``sixd.jax`` beside inverse dynamics written in plain JAX: ``python -m benchmarks.jax_calls``.
+"""The time of ``sixd.jax`` compared with inverse dynamics written in plain JAX: ``python -m benchmarks.jax_calls``.
 
-Both are jitted, and vmapped over rows; contenders take turns in one process, and their results must agree, for which
+Both are jitted, and vmapped over rows; contenders alternate in one process, and their results must agree, for which
 plain JAX multiplies matrices in full precision on GPUs, too. Prints a table in Markdown. Not a section of the report:
 JAX is not among the packages that it needs.
 """
@@ -25,9 +25,9 @@ LEAST = 0.1  # s of one measurement
 
 def plain_inverse_dynamics(model: sixd.Model) -> Callable[..., Any]:
     """Return the recursive Newton-Euler algorithm in 3-vectors for one row of a tree of revolute joints, unrolled."""
-    found = [Inertia.from_matrix(matrix) for matrix in model.inertia[1:]]
-    masses = [np.array(x.parameters[0]) for x in found]
-    moments = [np.array(x.parameters[1:4]) for x in found]  # mass times centre of mass
+    inertias = [Inertia.from_matrix(matrix) for matrix in model.inertia[1:]]
+    masses = [np.array(x.parameters[0]) for x in inertias]
+    moments = [np.array(x.parameters[1:4]) for x in inertias]  # mass times centre of mass
     matrices = [np.array(matrix[:3, :3]) for matrix in model.inertia[1:]]
     axes = [np.array(model.joints[i].axis, dtype=float) for i in model.bodies]
     poses = [np.array(model.placement[i]) for i in model.bodies]

@@ -1,4 +1,4 @@
-"""The machine of a run: processor, caches and versions, without names of machines or people."""
+"""The machine of a run: CPU, caches and versions, without names of machines or people."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def describe() -> dict[str, str]:
     if versions["mujoco-core"]:  # `mujoco` is then the same library with more around it
         versions["mujoco"] = ""
     return {
-        "processor": _processor(),
+        "CPU": _cpu(),
         "caches": _caches() or "unknown",
         "system": f"{platform.system()} {platform.machine()}",
         "load average at the start": _load(),
         "Python": platform.python_version(),
         "sixd": f"{sixd.__version__}{_commit()}",
-        **{name: found for name, found in versions.items() if found},
+        **{name: version for name, version in versions.items() if version},
         "LLVM": _llvm(),
         "C compiler": _compiler(),
     }
@@ -39,7 +39,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def _processor() -> str:
+def _cpu() -> str:
     info = _read(Path("/proc/cpuinfo"))
     fields = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
     known = {key.strip(): value.strip() for key, value in fields.items()}
@@ -50,12 +50,12 @@ def _processor() -> str:
 
 
 def _caches() -> str:
-    found = []
+    levels = []
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (_read(index / name).strip() for name in ("level", "type", "size"))
         if kind != "Instruction":
-            found.append(f"L{level} {size}")
-    return ", ".join(found)
+            levels.append(f"L{level} {size}")
+    return ", ".join(levels)
 
 
 def _load() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,8 +22,9 @@ class Report:
         self._add(f"{'#' * level} {text}")
 
     def paragraph(self, text: str) -> None:
-        """Add a paragraph."""
-        self._add(text)
+        """Add a paragraph, wrapped if it is one line."""
+        one = "\n" not in text and not text.startswith("![")
+        self._add(textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) if one else text)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
         """Add a table, aligned for reading as text: the first ``left`` columns are text, the others numbers."""

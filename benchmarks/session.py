@@ -46,7 +46,7 @@ class Session:
         return random_states(robot.model, self.rows)
 
     def time(self, key: Key, contenders: list[Contender], rounds: int | None = None) -> dict[str, Timing]:
-        """Time contenders in turns, and keep the medians under ``key`` and their names."""
+        """Time contenders alternately, and keep the medians under ``key`` and their names."""
         timings = interleave(contenders, rounds or self.rounds, self.turn)
         self.measured.update({(*key, name): timing.median for name, timing in timings.items()})
         return timings

@@ -1,4 +1,4 @@
-"""Targets: the required speed beside the measured one."""
+"""Targets: the required and the measured speed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERATIONS = {
 }
 _SINGLE = {"kernel": 0.3, "public": 0.6}
 _SMALL = {"ur5": (0.16, 0.22), "panda": (0.19, 0.25), "talos": (0.17, 0.20)}  # kernel and public function, RNEA
-_FEW = {"16": 2.0, "256": 1.2}  # rows, and the time of each as a multiple of that in a large batch
+_FEW = {"16": 2.0, "256": 1.2}  # states, and the time of each as a multiple of that in a large batch
 _FRICTION = {"panda": 1.6, "talos": 2.0}  # a step of rk4 with friction over one without
 _CONTACT = {4: 2.0, 16: 8.0}  # points, and a step of a row [µs]
 _ROBOTS = ("ur5", "panda", "anymal, floating", "talos", "talos, floating")
@@ -31,7 +31,7 @@ _DERIVATIVES = {
 _CODE_OF_DERIVATIVES = (0.3, 0.4, 0.5, 1.4, 1.8)  # of ∂RNEA: time to make the code of batches [s]
 _GRADIENTS = {"RNEA": 2.7, "ABA": 2.1, "Euler step": 2.1}  # operations of a vjp over those of the function
 _ROLLOUT_GRADIENT = 4.0  # over the rollout
-_KINEMATICS = (0.995, 20.0)  # part of reachable poses that is found; times a loop on Pinocchio's model
+_KINEMATICS = (0.995, 20.0)  # part of reachable poses that is solved; times a loop on Pinocchio's model
 _KINEMATIC_ROBOTS = ("ur5", "panda", "talos", "anymal, floating")
 _START = (
     ("cold RNEA of an arm", 0.5, [("rnea", "ur5", "cold"), ("rnea", "panda", "cold")]),
@@ -70,21 +70,21 @@ def _verdict(target: Target) -> str:
 
 
 def _batches(session: Session) -> list[Target]:
-    """Targets for batches of 4096 rows; other sizes are not compared."""
-    found = []
+    """Targets for batches of 4096 states; other sizes are not compared."""
+    listed = []
     for word in ("rnea", "aba"):
         for robot, least in _BATCH.items():
             value = _of_batch(session, ("batch", word, robot), "Pinocchio batch", "sixd")
-            found.append(_at_least(f"{word.upper()} of {robot}, times Pinocchio's batch call", least, value))
+            listed.append(_at_least(f"{word.upper()} of {robot}, times Pinocchio's batch call", least, value))
     for robot, least in _MASS_MATRIX.items():
         value = _of_batch(session, ("batch", "crba", robot), "Pinocchio net", "sixd")
-        found.append(_at_least(f"CRBA of {robot}, times Pinocchio's call less the empty call", least, value))
-    return found
+        listed.append(_at_least(f"CRBA of {robot}, times Pinocchio's call minus the empty call", least, value))
+    return listed
 
 
 def _singles(session: Session) -> list[Target]:
     """The worst of the fixed-base robots in this run, for each function."""
-    found = []
+    listed = []
     robots = [name for name, floating in session.robot_names if not floating]
     for entry, most in _SINGLE.items():
         for task in ALL:
@@ -94,153 +94,155 @@ def _singles(session: Session) -> list[Target]:
             what = f"single {task.title}, {entry} / Pinocchio's call"
             if worst is not None:
                 what += f", worst of {', '.join(known)}: {worst}" if len(known) > 1 else f", {worst}"
-            found.append(_at_most(what, most, known.get(worst or "")))
-    return [*found, *_small_calls(session)]
+            listed.append(_at_most(what, most, known.get(worst or "")))
+    return [*listed, *_small_calls(session)]
 
 
 def _small_calls(session: Session) -> list[Target]:
-    """RNEA of one state and of few rows."""
-    found = []
+    """RNEA of one state and of small batches."""
+    listed = []
     for robot, bounds in _SMALL.items():
         key = ("single", "rnea", robot)
         for entry, most in zip(("kernel", "public"), bounds, strict=True):
             value = _quotient(session, key, entry, "Pinocchio")
-            found.append(_at_most(f"single RNEA of {robot}, {entry} / Pinocchio's call", most, value))
+            listed.append(_at_most(f"single RNEA of {robot}, {entry} / Pinocchio's call", most, value))
         others = ("public, out=", "public, float32", "public, out=, float32")
         values = [_quotient(session, key, name, "public") for name in others]
         known = [x for x in values if x is not None]
         what = f"single RNEA of {robot}, `out=` and float32 / without, the slowest"
-        found.append(_at_most(what, 1.1, max(known) if len(known) == len(values) else None))
+        listed.append(_at_most(what, 1.1, max(known) if len(known) == len(values) else None))
     for label in ("float64", "float32"):
         few = ("few", "rnea", "ur5", label)
         time = session.measured.get((*few, "8"))
-        found.append(_at_most(f"8 rows, RNEA of ur5, {label}", 1.5, None if time is None else 8e-3 * time, "µs"))
+        listed.append(_at_most(f"8 states, RNEA of ur5, {label}", 1.5, None if time is None else 8e-3 * time, "µs"))
         for rows, most in _FEW.items():
             value = _quotient(session, few, rows, str(ROWS))
-            found.append(_at_most(f"{rows} rows, RNEA of ur5, {label}, a row / one of {ROWS:,} rows", most, value))
-    return found
+            listed.append(_at_most(f"{rows} states, RNEA of ur5, {label}, a state / one of {ROWS:,}", most, value))
+    return listed
 
 
 def _starts(session: Session) -> list[Target]:
     """The slowest of the cases that a line stands for, if all of them were measured."""
-    found = []
+    listed = []
     for what, most, keys in _START:
         times = [session.measured.get(("start", *key)) for key in keys]
         known = [t for t in times if t is not None]
         slowest = max(known) if len(known) == len(keys) else None
-        found.append(_at_most(what, most, slowest, "s", lambda x: f"{x:.3f}"))
-    return found
+        listed.append(_at_most(what, most, slowest, "s", lambda x: f"{x:.3f}"))
+    return listed
 
 
 def _growth(session: Session) -> list[Target]:
-    found = []
+    listed = []
     for n, most in _FIRST_CALL.items():
         value = session.measured.get(("growth", "aba", str(n), "first call"))
-        found.append(_at_most(f"first call of ABA of a chain of {n:,}", most, value, "s", lambda x: f"{x:.3f}"))
-    return found
+        listed.append(_at_most(f"first call of ABA of a chain of {n:,}", most, value, "s", lambda x: f"{x:.3f}"))
+    return listed
 
 
 def _threads(session: Session) -> list[Target]:
     value = _of_batch(session, ("threads",), "1", "2")
-    return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 rows", 1.8, value)]
+    return [_at_least("two threads, times one thread, RNEA of the panda, 100,000 states", 1.8, value)]
 
 
 def _operations(session: Session) -> list[Target]:
-    found = []
+    listed = []
     for word, robots in _OPERATIONS.items():
         for robot, known in robots.items():
             value = session.measured.get(("operations", word, robot))
-            found.append(
+            listed.append(
                 _at_most(f"operations, {word.upper()} of {robot}", 1.05 * known, value, "", lambda x: f"{x:.0f}")
             )
-    return found
+    return listed
 
 
 def _constrained(session: Session) -> list[Target]:
-    found = []
+    listed = []
     for name in ("four-bar", "ur5"):
         value = _of_batch(session, ("constrained", name), "Pinocchio net", "sixd")
-        found.append(
-            _at_least(f"constrained dynamics of {name}, times Pinocchio's call less the empty call", 10.0, value)
+        listed.append(
+            _at_least(f"constrained dynamics of {name}, times Pinocchio's call minus the empty call", 10.0, value)
         )
-    return found
+    return listed
 
 
 def _rollouts(session: Session) -> list[Target]:
-    found = []
+    listed = []
     for robot in ("ur5", "panda"):
         value = _of_batch(session, ("rollouts", robot), "MuJoCo", "rk4")
-        found.append(_at_least(f"rk4 rollouts of {robot}, times MuJoCo's rollout", 25.0, value))
-    return found
+        listed.append(_at_least(f"rk4 rollouts of {robot}, times MuJoCo's rollout", 25.0, value))
+    return listed
 
 
 def _nonsmooth(session: Session) -> list[Target]:
-    found = []
+    listed = []
     for robot, most in _FRICTION.items():
         value = _of_batch(session, ("nonsmooth", robot), "friction", "rk4")
-        found.append(_at_most(f"rk4 with dry friction of {robot} / without", most, value))
+        listed.append(_at_most(f"rk4 with dry friction of {robot} / without", most, value))
     for robot in ("ur5", "panda"):
         value = _of_batch(session, ("nonsmooth", robot), "implicit", "damped")
-        found.append(_at_most(f"implicit steps of {robot} with damping / rk4", 1.0, value))
+        listed.append(_at_most(f"implicit steps of {robot} with damping / rk4", 1.0, value))
     for points, most in _CONTACT.items():
         time = session.measured.get(("nonsmooth", f"go2, {points} points", "rigid"))
         value = None if time is None else 1e-3 * time
-        found.append(_at_most(f"rigid contact of go2 on {points} points, a step", most, value, "µs"))
-    return found
+        listed.append(_at_most(f"rigid contact of go2 on {points} points, a step", most, value, "µs"))
+    return listed
 
 
 def _equations(session: Session) -> list[Target]:
     limits = {"ur5": 1.0, "puma560": 1.0, "symbols": 5.0}
-    found = []
+    listed = []
     for name, most in limits.items():
         what = f"closed form of {name}" if name != "symbols" else "closed form of puma560 with 60 symbols"
-        found.append(_at_most(f"{what}: M, C and g", most, session.measured.get(("equations", name, "seconds")), "s"))
+        listed.append(_at_most(f"{what}: M, C and g", most, session.measured.get(("equations", name, "seconds")), "s"))
     for name in ("ur5", "puma560"):
         value = session.measured.get(("equations", name, "ratio"))
-        found.append(_at_least(f"operations of SymPy's mechanics, times those of the closed form, {name}", 8.0, value))
-    return found
+        listed.append(_at_least(f"operations of SymPy's mechanics, times those of the closed form, {name}", 8.0, value))
+    return listed
 
 
 def _derivatives(session: Session) -> list[Target]:
     """Operations of the derivatives, and batches of 4096 rows."""
-    found = []
+    listed = []
     for word, (title, counts, ratios) in _DERIVATIVES.items():
         for robot, most, least in zip(_ROBOTS, counts, ratios, strict=True):
             count = session.measured.get((word, robot, "operations"))
-            found.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
+            listed.append(_at_most(f"{title} of {robot}, operations", most, count, text=lambda x: f"{x:,.0f}"))
             value = _of_batch(session, (word, robot), "Pinocchio net", "sixd")
-            found.append(_at_least(f"{title} of {robot}, times Pinocchio's call less the empty call", least, value))
+            listed.append(_at_least(f"{title} of {robot}, times Pinocchio's call minus the empty call", least, value))
     for robot, longest in zip(_ROBOTS, _CODE_OF_DERIVATIVES, strict=True):
         value = session.measured.get(("drnea", robot, "code"))
-        found.append(_at_most(f"∂RNEA of {robot}, code made in", longest, value, "s"))
+        listed.append(_at_most(f"∂RNEA of {robot}, code made in", longest, value, "s"))
     for title, most in _GRADIENTS.items():
         for robot in _ROBOTS:
             value = session.measured.get(("vjp", title, robot, "operations"))
-            found.append(_at_most(f"vjp of {title} of {robot}, operations over the function's", most, value))
-    return found
+            listed.append(_at_most(f"vjp of {title} of {robot}, operations over the function's", most, value))
+    return listed
 
 
 def _gradients(session: Session) -> list[Target]:
     """Gradients of rollouts."""
-    found = []
+    listed = []
     for robot in ("ur5", "panda", "anymal, floating"):
         for method in ("rk4", "euler"):
             value = _quotient(session, ("gradient", robot, method), "gradient", "rollout")
-            found.append(
+            listed.append(
                 _at_most(f"gradient of a rollout over the rollout, {robot}, {method}", _ROLLOUT_GRADIENT, value)
             )
-    return found
+    return listed
 
 
 def _kinematics(session: Session) -> list[Target]:
     """Inverse kinematics."""
-    found, (part, times) = [], _KINEMATICS
+    listed, (part, times) = [], _KINEMATICS
     for robot in _KINEMATIC_ROBOTS:
         key = ("inverse kinematics", robot)
-        found.append(_at_least(f"reachable poses of {robot} found, part", part, session.measured.get((*key, "found"))))
+        listed.append(
+            _at_least(f"reachable poses of {robot} solved, part", part, session.measured.get((*key, "solved")))
+        )
         value = _quotient(session, key, "Pinocchio loop", "sixd")
-        found.append(_at_least(f"inverse kinematics of {robot}, times a loop on Pinocchio's model", times, value))
-    return found
+        listed.append(_at_least(f"inverse kinematics of {robot}, times a loop on Pinocchio's model", times, value))
+    return listed
 
 
 def _quotient(session: Session, key: Key, over: str, under: str) -> float | None:

@@ -53,25 +53,25 @@ def descent(n: Names) -> str:
             Line(t, _tip(n["crane"], n["q"]), BLUE, "load", (122, 118)),
         ]),
     ]  # fmt: skip
-    return draw("A crane carries a load over 2 m: forces found by gradient descent", panels)
+    return draw("A crane carries a load over 2 m: forces optimized by gradient descent", panels)
 
 
 def masses(n: Names) -> str:
-    """The load's way with other masses, and its sensitivities."""
+    """The load's path with other masses, and its sensitivities."""
     ends = np.arange(5, n["steps"] + 1, 5)
-    slopes = np.array([n["sensitivity"](int(k)) for k in ends])
-    t, law = n["dt"] * np.arange(n["steps"] + 1), lambda k, x, xd: n["tau"][k]
+    sensitivities = np.array([n["sensitivity"](int(k)) for k in ends])
+    t, controller = n["dt"] * np.arange(n["steps"] + 1), lambda k, x, xd: n["tau"][k]
     usual = _tip(n["crane"], n["q"])
     lines = []
     for change, colour, at in ((-0.2, GREEN, (60, 66)), (0.2, ORANGE, (60, 132))):
         model = n["crane_with"](1 + change)
         lines += [
-            Line(t, _tip(model, n["motion"](model, n["start"], law)[0]) - usual, colour, f"{change:+.0%}", at),
-            Line(n["dt"] * ends, change * slopes[:, 2], GREY, "", (0, 0), "5 4"),
+            Line(t, _tip(model, n["motion"](model, n["start"], controller)[0]) - usual, colour, f"{change:+.0%}", at),
+            Line(n["dt"] * ends, change * sensitivities[:, 2], GREY, "", (0, 0), "5 4"),
         ]
     loads = np.linspace(0.5, 1.5, 11)
     models = [n["crane_with"](x) for x in loads]
-    last = [_tip(model, n["motion"](model, n["start"], law)[0])[-1] for model in models]
+    last = [_tip(model, n["motion"](model, n["start"], controller)[0])[-1] for model in models]
     titles, colours, at = ("cart", "hook", "load"), (BLUE, GREEN, ORANGE), ((150, 160), (186, 44), (186, 96))
     panels = [
         Panel("A lighter or heavier load", "change of its path [m]", (0, 3), (-0.15, 0.15), SECONDS, (-0.1, 0, 0.1),
@@ -79,10 +79,10 @@ def masses(n: Names) -> str:
         Panel("Where it ends", "position along the rail [m]", (0.5, 1.5), (1.7, 2.3), (0.5, 1, 1.5),
               (1.8, 2, 2.2), "mass of the load [kg]", [
             Line(loads, last, BLUE, "simulated", (126, 78)),
-            Line(loads, usual[-1] + slopes[-1, 2] * (loads - 1), GREY, "derivative", (20, 112), "5 4"),
+            Line(loads, usual[-1] + sensitivities[-1, 2] * (loads - 1), GREY, "derivative", (20, 112), "5 4"),
         ]),
         Panel("Sensitivities", "of the load's position [m per 100 %]", (0, 3), (-1.1, 0.3), SECONDS, (-1, -0.5, 0),
-              "time [s]", [Line(n["dt"] * ends, slopes[:, k], colours[k], titles[k], at[k]) for k in range(3)]),
+              "time [s]", [Line(n["dt"] * ends, sensitivities[:, k], colours[k], titles[k], at[k]) for k in range(3)]),
     ]  # fmt: skip
     return draw("Sensitivity of a crane's motion to masses", panels)
 

@@ -15,14 +15,14 @@ LOAD = sixd.Inertia(2.3, (0.02, -0.01, 0.06), (0.010, 0.012, 0.008))
 
 
 def singular_values(motion: identification.Excitation) -> np.ndarray:
-    """The singular values of the weighted regressor, in parts of the largest, as powers of ten."""
+    """The singular values of the weighted regressor, relative to the largest, as powers of ten."""
     W = motion.base.regressor(motion.q, motion.qd, motion.qdd) / motion.base.model.effort_limit[:, None]
     values = np.linalg.svd(W.reshape(-1, len(motion.base)), compute_uv=False)
     return np.log10(values / values[0])
 
 
 def picture() -> str:
-    """A motion, its singular values beside those of a random one, and a payload as it is found."""
+    """A motion, its singular values compared with those of a random one, and the estimate of a payload."""
     panda = sixd.zoo.panda_arm()
     random, best = identification.excitation(panda, iterations=0), identification.excitation(panda)
 
@@ -33,12 +33,12 @@ def picture() -> str:
     noise = 0.01 * np.sqrt((tau**2).mean(axis=0))
     tau = tau + noise * np.random.default_rng(1).normal(size=tau.shape)
     ends = np.arange(100, 5001, 50)
-    found = [
+    estimates = [
         identification.payload(arm, "link6", motion.q[:n], motion.qd[:n], motion.qdd[:n], tau[:n], noise=noise)
         for n in ends
     ]
-    mass = np.array([one.mass for one in found])
-    half = 2 * np.array([one.mass_deviation for one in found])
+    mass = np.array([one.mass for one in estimates])
+    half = 2 * np.array([one.mass_deviation for one in estimates])
     t, number = ends / 500, np.arange(1, 44)
     panels = [
         Panel("A motion that shows all", "joint velocities of a Panda [rad/s]", (0, 10), (-2.7, 2.7), range(0, 11, 2),

@@ -39,7 +39,7 @@ def cross(x: float, y: float, size: float = 0.04) -> tuple[list[float], list[flo
 
 
 def branches() -> Panel:
-    """Both solutions of a planar arm, and what is left of a target out of reach."""
+    """Both solutions of a planar arm, and the residual of a target out of reach."""
     arm, near, far = planar_arm(), [0.75, 0.45, 0.0], [-0.9, 1.1, 0.0]
     down, up = (sixd.inverse_kinematics(arm, "tip", near, q0=[0.5, s]).q for s in (1.0, -1.0))
     lost = sixd.inverse_kinematics(arm, "tip", far)
@@ -59,19 +59,19 @@ def circle() -> Panel:
     """Joint angles along a circle of the tool."""
     arm = sixd.zoo.panda_arm()
     start = np.array([0, -0.4, 0, -2.0, 0, 1.8, 0.8])
-    turn = np.linspace(0, 2 * np.pi, 200)
+    angle = np.linspace(0, 2 * np.pi, 200)
     T = np.broadcast_to(sixd.pose(arm, start, "tool"), (200, 4, 4)).copy()
-    T[:, 1, 3] += 0.15 * np.sin(turn)
-    T[:, 2, 3] -= 0.15 * (1 - np.cos(turn))
-    found = sixd.inverse_kinematics(arm, "tool", T, q0=start, path=True)
-    assert found.success.all()
-    lines = [Line(turn, found.q[:, k], BLUE, "seven joints" * (k == 0), (8, 14)) for k in range(7)]
+    T[:, 1, 3] += 0.15 * np.sin(angle)
+    T[:, 2, 3] -= 0.15 * (1 - np.cos(angle))
+    solution = sixd.inverse_kinematics(arm, "tool", T, q0=start, path=True)
+    assert solution.success.all()
+    lines = [Line(angle, solution.q[:, k], BLUE, "seven joints" * (k == 0), (8, 14)) for k in range(7)]
     title, below = "A path, path=True", "joint angles [rad], the tool on a circle"
     return Panel(title, below, (0, 2 * np.pi), (-2.6, 3.1), (0, 2, 4, 6), (-2, -1, 0, 1, 2, 3), "angle [rad]", lines)
 
 
 def attempts() -> Panel:
-    """How many reachable poses are found, by the number of restarts."""
+    """The share of reachable poses that are solved, by the number of restarts."""
     counts = range(0, 13, 2)
     arms = {"panda_arm": (sixd.zoo.panda_arm(), BLUE, (60, 40)), "ur_arm": (sixd.zoo.ur_arm(), ORANGE, (34, 84))}
     lines = []
@@ -80,7 +80,7 @@ def attempts() -> Panel:
         T = sixd.pose(arm, arm.random_configuration(0, size=2000), frame)
         parts = [100 * sixd.inverse_kinematics(arm, frame, T, restarts=n).success.mean() for n in counts]
         lines.append(Line(list(counts), parts, colour, name, at))
-    title, below = "Attempts", "reachable poses found [%]"
+    title, below = "Attempts", "reachable poses solved [%]"
     return Panel(title, below, (0, 12), (40, 101), (0, 4, 8, 12), (40, 60, 80, 100), "restarts", lines)
 
 

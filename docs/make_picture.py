@@ -1,4 +1,4 @@
-"""Makes docs/picture.webp, the picture at the top of the README: a moving arm beside its equations of motion.
+"""Makes docs/picture.webp, the picture at the top of the README: a moving arm next to its equations of motion.
 
     python docs/make_picture.py
 
@@ -65,9 +65,9 @@ def motion(model: sixd.Model) -> list[list[float]]:
 
 
 def pictures(model: sixd.Model, places: list[list[float]], width: int, height: int) -> list[Image.Image]:
-    """The arm at these configurations as the page draws it, at twice the size and then made smooth."""
+    """The arm at these configurations as the page draws it, at twice the size and then smoothed."""
     camera = {"position": (0.75, 0.6, 5.5), "target": (0.52, 0.17, 0.0), "up": (0, 1, 0)}
-    found = []
+    images = []
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "arm.html"
         with sixd.view(model, q=places[0], open_browser=False, camera=camera) as viewer:
@@ -79,8 +79,8 @@ def pictures(model: sixd.Model, places: list[list[float]], width: int, height: i
             page.page.evaluate("(q) => sixd.setConfiguration(q)", q)
             data = page.picture().decode().partition(",")[2]
             image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
-            found.append(image.resize((width, height), Image.Resampling.LANCZOS))
-    return found
+            images.append(image.resize((width, height), Image.Resampling.LANCZOS))
+    return images
 
 
 def matrices() -> dict[str, list[list[str]]]:
@@ -93,7 +93,7 @@ def matrices() -> dict[str, list[list[str]]]:
 
 def equations(width: int, height: int) -> Image.Image:
     """The equation of motion with its matrices, black on white."""
-    scale = 2  # drawn larger, then made smooth
+    scale = 2  # drawn larger, then smoothed
     figure = Figure(figsize=(scale * width / 100, scale * height / 100), dpi=100, facecolor="white")
     canvas = FigureCanvasAgg(figure)
 
@@ -132,7 +132,7 @@ def equations(width: int, height: int) -> Image.Image:
 
 
 def card(left: Image.Image, right: Image.Image) -> Image.Image:
-    """Both beside each other on a card with round corners and a thin border, for light and dark pages."""
+    """Both next to each other on a card with round corners and a thin border, for light and dark pages."""
     image = Image.new("RGB", (WIDTH, HEIGHT), "white")
     image.paste(left, (0, 0))
     image.paste(right, (LEFT, 0))

@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A title, what is below it, the axes' ranges and ticks, and the curves."""
+    """A title, a subtitle, the axes' ranges and ticks, and the curves."""
 
     title: str
     subtitle: str
@@ -52,7 +52,7 @@ class Panel(NamedTuple):
 
 
 def draw(title: str, panels: Sequence[Panel]) -> str:
-    """Panels beside each other as SVG text."""
+    """Panels next to each other as SVG text."""
     width = LEFT + PITCH * (len(panels) - 1) + WIDE + 26
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}" '
@@ -126,16 +126,16 @@ def _slider(stiffness: float) -> sixd.Model:
 
 
 def _by_sign(velocity: float, deceleration: float, h: float, steps: int) -> list[float]:
-    """RK4 on v' = -a sign(v): what an integrator does that knows nothing of friction."""
-    found = [velocity]
+    """RK4 on v' = -a sign(v): an integrator without a model of friction."""
+    speeds = [velocity]
     for _ in range(steps):
-        v = found[-1]
+        v = speeds[-1]
         k1 = -deceleration * np.sign(v)
         k2 = -deceleration * np.sign(v + h / 2 * k1)
         k3 = -deceleration * np.sign(v + h / 2 * k2)
         k4 = -deceleration * np.sign(v + h * k3)
-        found.append(v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-    return found
+        speeds.append(v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+    return speeds
 
 
 def friction() -> str:
@@ -181,8 +181,8 @@ def stiffness() -> str:
     ros2 = np.abs((1 - (1 - 2 * g) * z) / (1 + g * z) ** 2)
     arm = sixd.zoo.ur_arm()
     q = np.array([0.0, -1.0, 1.2, -0.3, 0.5, 0.0])
-    law = sixd.controllers.PD(q + 0.2, kp=100.0, kd=20.0, model=arm, gravity=True)
-    implicit = sixd.simulate(arm, q, None, 2.0, controller=law, method="implicit")
+    pd = sixd.controllers.PD(q + 0.2, kp=100.0, kd=20.0, model=arm, gravity=True)
+    implicit = sixd.simulate(arm, q, None, 2.0, controller=pd, method="implicit")
     softer = sixd.controllers.PD(q + 0.2, kp=10.0, kd=0.4, model=arm, gravity=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sixd.SimulationWarning)

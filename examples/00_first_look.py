@@ -1,6 +1,6 @@
-"""A first look: load a robot, see its tree, compute its dynamics, check them against each other.
+"""A first look: load a robot, print its tree, compute its dynamics, and compare the results with each other.
 
-Run it by ``make demo``. With the path of a URDF file as argument it shows that robot instead of the built-in arm.
+Run it with ``make demo``. With the path of a URDF file as argument it shows that robot instead of the built-in arm.
 """
 
 import sys
@@ -11,7 +11,7 @@ import sixd
 
 np.set_printoptions(precision=4, suppress=True, linewidth=100)
 
-# a robot: from the file that is named, else the URDF text of an arm of the zoo
+# a robot: from the file in the argument, otherwise the URDF text of an arm of the zoo
 source = sys.argv[1] if len(sys.argv) > 1 else sixd.to_urdf(sixd.zoo.panda_arm())
 model = sixd.load(source)
 
@@ -19,7 +19,7 @@ print("THE ROBOT\n")
 print(model)
 print("\ndoubtful in it:", sixd.check(model))
 
-# a state: q is drawn within the joint limits, the seed makes it the same every time
+# a state: q is random within the joint limits; the seed makes it reproducible
 rng = np.random.default_rng(1)
 q = model.random_configuration(rng)
 qd, qdd = rng.uniform(-1, 1, (2, model.nv))
@@ -53,7 +53,7 @@ print(
 WHAT TO TRY NEXT
 
   python examples/00_first_look.py robot.urdf         your own robot
-  sixd.load("robot.urdf", floating_base=True)         let its base go
+  sixd.load("robot.urdf", floating_base=True)         with a free base
   sixd.inverse_dynamics(model, Q, QD, QDD)            with Q of shape (1000, nq): a batch
   sixd.zoo.names()                                    ready models
   print(sixd.equations(sixd.zoo.puma560()))           the equations of motion, in closed form

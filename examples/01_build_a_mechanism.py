@@ -1,7 +1,7 @@
 """Build a mechanism body by body: a two-wheeled cart with an arm, and the forces that hold it.
 
-``ModelBuilder.add_body`` takes a name, what the body hangs on, a joint, where the joint sits, and the inertia. Inertias
-come from shapes; a wheel that is fixed would be merged into what carries it.
+``ModelBuilder.add_body`` takes a name, the parent body, a joint, the joint's placement, and the inertia. Inertias come
+from shapes. A wheel on a fixed joint would be merged into the body that carries it.
 """
 
 import numpy as np

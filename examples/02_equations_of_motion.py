@@ -1,7 +1,7 @@
 """The same algorithms on SymPy symbols: the equations of motion of a two-link arm.
 
-Nothing is derived anew: ``inverse_dynamics`` runs the recursive Newton-Euler algorithm line by line on symbols
-instead of floats, and the textbook's equations come out.
+There is no second derivation. ``inverse_dynamics`` runs the recursive Newton-Euler algorithm line by line on symbols
+instead of floats, and the result is the textbook's equations.
 """
 
 import sympy as sp

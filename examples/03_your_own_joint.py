@@ -1,7 +1,7 @@
 """Your own joint in a few lines: a bead on a parabola, and its small oscillations.
 
-A joint gives its transform X (from the predecessor's to the successor's frame), its motion subspace S and, since S
-depends on q here, S°. The builder checks that the three describe one and the same motion.
+A joint defines its transform X (from the predecessor's to the successor's frame) and its motion subspace S. This S
+depends on q, so the joint also defines S°. The builder checks that the three describe the same motion.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from sixd.spatial import xlt
 
 
 class Parabola(sixd.Joint):
-    """A point at (q, 0, q²), without turning."""
+    """A point at (q, 0, q²), without rotation."""
 
     nq = nv = 1
 
@@ -52,7 +52,7 @@ print(f"period {period:.4f} s, small swings {2 * np.pi / np.sqrt(2 * 9.81):.4f} 
 assert abs(period - 2 * np.pi / np.sqrt(2 * 9.81)) < 1e-3
 
 
-# a joint whose parts contradict each other is refused
+# a joint with contradicting parts raises an error
 class Wrong(Parabola):
     def subspace_rate(self, q, qd):
         return np.zeros((6, 1))

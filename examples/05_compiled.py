@@ -1,7 +1,7 @@
 """Compiled functions: batches, kernels, your own controller, parameters as inputs, and C.
 
-Every public function compiles for a model at its first call. ``sixd.compile`` gives the kernel itself: it joins
-functions, takes yours, and turns numbers of the model into inputs. The times printed vary from run to run.
+Every public function compiles for a model at its first call. ``sixd.compile`` returns the kernel itself. It also joins
+functions, compiles your own, and makes numbers of the model inputs. The printed times vary from run to run.
 """
 
 import time
@@ -32,14 +32,14 @@ assert np.allclose(np.einsum("nij,nj->ni", M, qdd) + h, tau)
 
 # a function of your own, in NumPy style; sin, minimum, where … come from sixd.spatial
 def controller(q, qd, t, stiffness=50.0):
-    """Computed torque after a wave, limited to 80 N m."""
+    """Computed torque for a wave, limited to 80 N m."""
     target = np.array([sin(t + 0.3 * k) for k in range(7)])
     torque = sixd.inverse_dynamics(arm, q, qd, (target - q) * stiffness - qd * 10)
     return np.array([minimum(x, 80) for x in torque])
 
 
-law = sixd.compile(controller, arm, shapes={"t": ()}, stiffness=200.0)
-print("\ncontroller:", law(q[0], qd[0], 0.5).round(2))
+compiled = sixd.compile(controller, arm, shapes={"t": ()}, stiffness=200.0)
+print("\ncontroller:", compiled(q[0], qd[0], 0.5).round(2))
 
 # numbers of the model as inputs: a thousand arms, each with other masses
 identify = sixd.compile(sixd.gravity_force, arm, parameters=("inertia",))

@@ -1,18 +1,18 @@
-"""A bicycle that balances itself: the published linear equations, out of a nonlinear model of bodies that roll.
+"""A bicycle that balances itself: its published linear equations, from a nonlinear model of rolling bodies.
 
-Let go of the handlebars at 5 m/s and a bicycle stays up; at 3 m/s it weaves and falls, at 8 m/s it slowly leans over.
-J. P. Meijaard and others (2007) reviewed a century of papers about it and gave linear equations for lean and steer,
+A bicycle without a rider stays up at 5 m/s. At 3 m/s it weaves and falls, and at 8 m/s it slowly leans over. J. P.
+Meijaard and others (2007) reviewed a century of papers about it. They published linear equations for lean and steer,
 both positive to the right,
 
     M q̈ + v C1 q̇ + (g K0 + v² K2) q = f,        q = (lean, steer),
 
-with numbers to fifteen digits for programs to be checked by. Here no such equation is written down. The bicycle is
-four rigid bodies on a free base, two hinges for the wheels and one for the steering, with two wheels that roll
-without slipping; it may lean and steer as far as it likes. ``sixd.linearize`` differentiates its
-accelerations exactly, and the four matrices come out.
+with numbers to fifteen digits, so that programs can be checked against them. This example contains no such equation.
+The bicycle is four rigid bodies on a free base, with two hinges for the wheels, one for the steering, and two wheels
+that roll without slipping. It may lean and steer by any angle. ``sixd.linearize`` differentiates its accelerations
+exactly; the four matrices are the result.
 
     python 40_bicycle.py                  # prints
-    python 40_bicycle.py eigenvalues.png  # draws them against speed as well; needs matplotlib
+    python 40_bicycle.py eigenvalues.png  # also draws them against speed; needs matplotlib
 """
 
 import sys
@@ -27,15 +27,15 @@ model = sixd.zoo.bicycle()
 print(model)
 print(sixd.mobility(model))
 
-# freedoms of the model: the base's turn about x is the lean; its velocity along x is the speed
+# degrees of freedom: the base's rotation about x is the lean; its velocity along x is the speed
 LEAN, FORWARD, STEER = 0, 3, model.v_slice("steer").start
 
 
 def running(speed):
-    """The linear equations beside upright, straight running at that speed [m/s]."""
+    """The linear equations about upright, straight running at that speed [m/s]."""
     qd = np.zeros(model.nv)
     qd[FORWARD] = speed
-    # the base runs, the handlebars are straight: how fast the wheels turn follows
+    # the base moves, the handlebars are straight; the speed of the wheels follows
     q, qd = sixd.assemble(model, model.neutral(), qd, fixed=["base", "steer"])
     # position, heading and wheel angles do not matter, and to first order lean and steer leave the speed alone
     return sixd.linearize(model, q, qd, positions=[LEAN, STEER], speeds=[LEAN, STEER])
@@ -47,10 +47,10 @@ def second_order(linear):
     return M, -M @ linear.A[2:, 2:], -M @ linear.A[2:, :2]
 
 
-# at rest there is gravity alone; at 1 m/s what goes with v and with v² comes in
+# at rest there is only gravity; at 1 m/s terms with v and with v² are added
 at_rest, at_one, at_five = (second_order(running(v)) for v in (0.0, 1.0, 5.0))
 M, C1, K0, K2 = at_rest[0], at_one[1], at_rest[2] / g, at_one[2] - at_rest[2]
-# that there is nothing else, the third speed shows
+# a third speed shows that there are no other terms
 assert np.allclose(at_five[0], M, rtol=0, atol=1e-10)
 assert np.allclose(at_five[1], 5 * C1, rtol=0, atol=1e-10)
 assert np.allclose(at_five[2], g * K0 + 25 * K2, rtol=0, atol=1e-10)
@@ -62,11 +62,11 @@ PUBLISHED = {
     "K2": [[0, 76.59734589573222], [0, 2.65431523794604]],
 }
 print(f"\n{'':4}{'from the nonlinear model':>36}    {'published':>36}")
-for (name, published), found in zip(PUBLISHED.items(), (M, C1, K0, K2), strict=True):
-    for k, (row, expected) in enumerate(zip(found, published, strict=True)):
+for (name, published), computed in zip(PUBLISHED.items(), (M, C1, K0, K2), strict=True):
+    for k, (row, expected) in enumerate(zip(computed, published, strict=True)):
         left, right = ("".join(f"{x + 0.0:18.12f}" for x in np.round(r, 12)) for r in (row, expected))
         print(f"{name if k == 0 else '':4}{left}    {right}")
-    assert np.abs(found - published).max() < 1e-8
+    assert np.abs(computed - published).max() < 1e-8
 
 
 def eigenvalues(speed):

@@ -1,19 +1,19 @@
 """An astronaut tumbles: muscles change the spin, but not the momentum.
 
-A human figure (13 bodies, 30 freedoms, balls and hinges) floats without gravity. It is let go stretched,
-somersaulting at 3 rad/s, not quite about a principal axis. Then it draws knees and arms to the body, as a diver does,
-and stretches again, every 4 s. Its joints are driven by PD control, each with gains for the inertia it feels, towards
-a target that moves between the two postures; the torques act between neighbouring bodies, none from outside. So
+A human figure (13 bodies, 30 degrees of freedom, balls and hinges) floats without gravity. It starts stretched, with a
+somersault of 3 rad/s that is not quite about a principal axis. Every 4 s it draws knees and arms to the body, as a
+diver does, and stretches again. PD control drives its joints towards a target that moves between the two postures. The
+gains match the inertia at each joint. The torques act between neighbouring bodies, and none acts from outside. So
 
-- spatial momentum stays what it was, all six numbers of it;
-- the spin does not: J ω is kept, so a smaller J means a faster ω;
-- nor does the energy: what the figure gains in motion its muscles have worked, ΔE = ∫ τᵀ q̇ dt.
+- all six numbers of the spatial momentum are constant;
+- the spin is not: J ω is constant, so a smaller J means a faster ω;
+- the energy is not: the energy that the figure gains is the work of its muscles, ΔE = ∫ τᵀ q̇ dt.
 
-And since a somersault stretched is about the middle of its three axes, it does not stay one: the figure begins to
-twist and tumble (53_tumbling_box.py).
+A stretched somersault is about the middle of the three principal axes, so it is unstable: the figure begins to twist
+and tumble.
 
     python 60_humanoid_in_zero_gravity.py                 # prints
-    python 60_humanoid_in_zero_gravity.py humanoid.html   # writes a page with the motion as well
+    python 60_humanoid_in_zero_gravity.py humanoid.html   # also writes a page with the motion
 """
 
 import sys
@@ -43,7 +43,7 @@ def posture(t):
     return np.concatenate([figure.neutral()[:7], *parts[1:]])
 
 
-# the inertia that each joint feels when all others are free; the base has no motor
+# the inertia at each joint while all others are free; the base has no motor
 M = sixd.mass_matrix(figure, figure.neutral())
 felt = 1 / np.diag(np.linalg.inv(M))
 felt[:6] = 0

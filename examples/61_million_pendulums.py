@@ -1,16 +1,16 @@
-"""A million pendulums at once, each checked against Jacobi's elliptic functions.
+"""A million pendulums at once, each compared with Jacobi's elliptic functions.
 
-A rod of 1 m hangs from a hinge, and is let go at an angle between 0 and nearly upright. Its motion is one of the few
-in closed form: with k = sin(θ0/2) and Ω² = m g l/I = 3g/(2L),
+A rod of 1 m hangs on a hinge and is released at an angle between 0 and nearly upright. Its motion is one of the few in
+closed form. With k = sin(θ0/2) and Ω² = m g l/I = 3g/(2L),
 
-    θ(t) = 2 arcsin(k cd(Ω t, k)),     period 4 K(k)/Ω,
+    θ(t) = 2 arcsin(k cd(Ω t, k)),     period 4 K(k)/Ω.
 
-so that from a thousandth of a radian below the top a swing takes 9.1 s, near the bottom 1.6 s.
+From a thousandth of a radian below the top a swing takes 9.1 s, near the bottom 1.6 s.
 
-Given q of shape (rows, 1), ``sixd.simulate`` does all rows by the same call. One step of Runge and Kutta's method for
-this pendulum is compiled into 70 operations, and the loop over time and rows is compiled around it: eight pendulums
-or four side by side in the processor's vector registers, on all cores, without memory in between. ``record_every``
-keeps what is stored small: here start and end.
+With q of shape (count, 1), one call of ``sixd.simulate`` computes all motions. An RK4 step for this pendulum is
+compiled into 70 operations, and the loop over time and pendulums is compiled around it. The CPU's vector registers hold
+eight pendulums or four side by side, on all cores, without memory in between. ``record_every`` keeps the records small:
+here start and end.
 
     python 61_million_pendulums.py               # a million
     python 61_million_pendulums.py --rows 10000  # fewer
@@ -26,24 +26,24 @@ import sixd
 
 parser = argparse.ArgumentParser(description="Simulate many pendulums at once.")
 parser.add_argument("--rows", type=int, default=1_000_000, help="how many")
-rows = parser.parse_args().rows
+count = parser.parse_args().rows
 
 pendulum = sixd.zoo.pendulum()
 duration, dt = 2.0, 0.02
-angles = np.linspace(1e-3, np.pi - 1e-3, rows)
+angles = np.linspace(1e-3, np.pi - 1e-3, count)
 steps = round(duration / dt)
 
 sixd.simulate(pendulum, angles[:1, None], None, duration, dt=dt, record_every=steps)  # compiles
 begin = time.perf_counter()
 motion = sixd.simulate(pendulum, angles[:, None], None, duration, dt=dt, record_every=steps)
 took = time.perf_counter() - begin
-print(f"{rows} pendulums, {steps} steps each, in {took:.2f} s: {rows * steps / took:.2e} steps a second, ", end="")
-print(f"{took / (rows * steps) * 1e9:.1f} ns a step; {sixd.get_num_threads()} threads")
-assert motion.q.shape == (rows, 2, 1)
+print(f"{count} pendulums, {steps} steps each, in {took:.2f} s: {count * steps / took:.2e} steps a second, ", end="")
+print(f"{took / (count * steps) * 1e9:.1f} ns a step; {sixd.get_num_threads()} threads")
+assert motion.q.shape == (count, 2, 1)
 assert motion.failed == 0
 
-# every hundredth of them, or so, beside the closed form
-some = slice(None, None, max(1, rows // 10000))
+# about every hundredth of them, compared with the closed form
+some = slice(None, None, max(1, count // 10000))
 k, rate = np.sin(angles[some] / 2), np.sqrt(1.5 * 9.81)
 sn, cn, dn, _ = ellipj(rate * duration, k**2)
 exact = 2 * np.arcsin(k * cn / dn)

@@ -1,19 +1,19 @@
-"""A sweep over parameters: how hard should a door closer damp?
+"""A parameter sweep: how much damping does a door closer need?
 
 A door (0.9 m wide, mass m) hangs on vertical hinges with a spring of 20 N m/rad that pulls it shut and a damper c.
-Opened by 60° and let go it should shut soon, and not swing through. Its equation is linear,
+Released at 60°, it should shut soon and not swing through. Its equation is linear,
 
     I φ̈ + c φ̇ + k φ = 0,    I = m w²/3,    ζ = c/(2√(k I)),
 
 so the answer is known: for ζ < 1 it swings through to φ0 exp(-πζ/√(1-ζ²)) on the other side.
 
-The model is written with a symbol for the mass. ``parameters`` gives each row of a batch its own values: of symbols by
-their names, and of "damping", "stiffness", "armature", "gravity", "inertia" of any model. The code is compiled once,
-with the parameters as inputs, and 21×30 doors shut side by side. ``sixd.grid`` lists all pairs, and ``sixd.ensemble``
-runs them in chunks on all threads of this process, or on a cluster, with the same bits as ``sixd.simulate``.
+The model has a symbol for the mass. ``parameters`` gives each simulation of a batch its own values: of symbols by their
+names, and of "damping", "stiffness", "armature", "gravity", "inertia" of any model. The code is compiled once, with the
+parameters as inputs, and 21×30 doors shut side by side. ``sixd.grid`` lists all pairs. ``sixd.ensemble`` runs them in
+chunks on all threads of this process, or on a cluster, with the same bits as ``sixd.simulate``.
 
     python 62_parameter_sweep.py            # prints
-    python 62_parameter_sweep.py door.png   # draws a map as well; needs matplotlib
+    python 62_parameter_sweep.py door.png   # also draws a map; needs matplotlib
 """
 
 import sys
@@ -43,7 +43,7 @@ def main():
     print(motion)
     angle = motion.q[..., 0].reshape(len(MASSES), len(DAMPERS), -1)
 
-    # how far it swings through, beside the closed form
+    # how far it swings through, compared with the closed form
     through = -angle.min(axis=-1)
     zeta = DAMPERS / (2 * np.sqrt(STIFFNESS * MASSES[:, None] * WIDTH**2 / 3))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -64,7 +64,7 @@ def main():
         # a little below critical: the swing through the doorway just stays within 2°
         assert 0.6 < zeta[i, best] < 1
 
-    # a row of the sweep is what it would be alone, to the last bit
+    # a simulation of the sweep is bit-identical to the simulation alone
     values = {"mass": MASSES[7], "damping": DAMPERS[9:10]}
     alone = sixd.simulate(door, [OPENED], None, 10.0, dt=4e-3, parameters=values)
     assert np.array_equal(alone.q, motion.q[7 * len(DAMPERS) + 9])
@@ -74,7 +74,7 @@ def main():
 
 
 def draw(path, shut, zeta):
-    """A map of how long it takes."""
+    """A map of the time to shut."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

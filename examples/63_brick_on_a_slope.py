@@ -1,17 +1,17 @@
-"""A brick on a slope: it stays, it slides, it is pushed uphill and comes back, all by Coulomb's law.
+"""A brick on a slope: it sticks, slides, or is pushed uphill and comes back, according to Coulomb's law.
 
-Rigid contact has two laws. A point of the brick at height φ over the plane gets a normal force
+Rigid contact has two laws. A point of the brick at height φ over the plane has a normal force
 
-    fn ≥ 0,   φ ≥ 0,   fn φ = 0,
+    fn ≥ 0,   φ ≥ 0,   fn φ = 0.
 
-and a friction force that holds it while ‖ft‖ ≤ μ fn, and is μ fn against the motion while it slides. On a slope of
-angle α a brick therefore stays for tan α ≤ μ, and slides at g (sin α - μ cos α) otherwise. Pushed uphill at speed v it
-is braked by g (sin α + μ cos α), stops, and stays, or comes back:
+Its friction force holds it while ‖ft‖ ≤ μ fn, and is μ fn against the motion while it slides. On a slope of angle α a
+brick therefore sticks for tan α ≤ μ, and otherwise slides with the acceleration g (sin α - μ cos α). If it is pushed
+uphill at speed v, it decelerates by g (sin α + μ cos α), stops, and then sticks or comes back:
 
     s = v²/(2 g (sin α + μ cos α)),   back at the start at the speed  v √((sin α - μ cos α)/(sin α + μ cos α)).
 
-``sixd.RigidGround`` finds the impulses of each step of 1 ms that satisfy the laws; nothing gives way, and a brick that
-stays does not creep."""
+``sixd.RigidGround`` computes the impulses of each step of 1 ms that satisfy the laws. There is no compliance, and a
+brick that sticks does not creep."""
 
 import numpy as np
 

@@ -1,20 +1,21 @@
-"""A box that stands on an edge: it rocks back, and loses speed at every blow, or it topples and lies on its side.
+"""A box on an edge: it rocks back and loses speed at every impact, or it topples onto its side.
 
-A box, 2b wide and 2h high, that stands on an edge turns about it. With p = √(3g/4R), R² = b² + h² and the tilt θ
+A box, 2b wide and 2h high, stands on an edge and rotates about it. With p = √(3g/4R), R² = b² + h² and the tilt θ
 measured towards the balance at α = arctan b/h,
 
     θ'' = -p² sin(α - θ):   it rocks back from θ < α, and topples from θ > α.
 
-When it comes flat its other edge strikes the ground, and it goes on turning about that one. Angular momentum about the
-new edge does not change in the blow (Housner, 1963), so that of its speed remains
+When it comes flat, its other edge hits the ground, and it continues to rotate about that edge. Angular momentum about
+the new edge does not change in the impact (Housner, 1963). Of its speed remains the fraction
 
     r = 1 - 3/2 sin²α.
 
-Nothing of this is told to the simulation: it knows eight points that may touch a rigid plane, with friction enough not
-to slip. The blow, the change of edges and the fall onto the side follow from Coulomb's law and φ ≥ 0, fn ≥ 0, φ fn = 0.
+The simulation contains none of this. Its input is eight points that may touch a rigid plane, with enough friction to
+prevent slip. The impact, the change of edges and the fall onto the side follow from Coulomb's law and φ ≥ 0, fn ≥ 0, φ
+fn = 0.
 
     python 64_toppling_box.py             # prints
-    python 64_toppling_box.py box.html    # writes a page with the motion as well
+    python 64_toppling_box.py box.html    # also writes a page with the motion
 """
 
 import sys
@@ -33,7 +34,7 @@ ground = sixd.RigidGround({"box": corners}, friction=1.0)
 
 
 def tilted(angle):
-    """The box on its edge x = +b, tilted by an angle about it, that edge in the origin."""
+    """The box on its edge x = +b, tilted by an angle about it, with that edge at the origin."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([np.cos(angle / 2), 0, np.sin(angle / 2), 0, s * H - c * B, 0, c * H + s * B])
 
@@ -47,17 +48,17 @@ def tilt(motion):
 # rocking: it starts at 58 % of the balance
 motion = sixd.simulate(box, tilted(0.58 * ALPHA), None, 2.0, forces=ground)
 angle, rate = tilt(motion)
-# turning about an edge keeps energy: the speed with which it passes, or has passed, θ = 0, from any record
+# rotation about an edge conserves energy: the speed at θ = 0, from any record before or after
 flat = np.sqrt(np.maximum(0.0, rate**2 + 2 * MASS * G * (motion.q[:, 6] - H) / (4 / 3 * MASS * R**2)))
-blows = np.flatnonzero(angle[1:] * angle[:-1] < 0)
+impacts = np.flatnonzero(angle[1:] * angle[:-1] < 0)
 r = 1 - 1.5 * np.sin(ALPHA) ** 2
 print(
     f"balance at {np.degrees(ALPHA):.2f}°, let go at {np.degrees(angle[0]):.2f}°; Housner: {r:.4f} of the speed remain"
 )
-for k in blows[:4]:
+for k in impacts[:4]:
     before, after = flat[k - 3], flat[k + 4]
-    print(f"   blow at {motion.t[k]:.3f} s: {before:.4f} -> {after:.4f} rad/s, {after / before:.4f} of it remain")
-    assert abs(after / before - r) < 0.01  # with steps of 1 ms; 0.001 with 0.1 ms: it strikes within a step
+    print(f"   impact at {motion.t[k]:.3f} s: {before:.4f} -> {after:.4f} rad/s, {after / before:.4f} of it remain")
+    assert abs(after / before - r) < 0.01  # with steps of 1 ms; 0.001 with 0.1 ms: the impact is within a step
 assert np.diff(motion.energy).max() < 1e-5
 
 # toppling: a little beyond the balance

@@ -1,12 +1,12 @@
-"""A quadruped lies on its belly and stands up: rigid contact, PD control, and steps that stay stable.
+"""A quadruped lies on its belly and stands up: rigid contact, PD control, and stable steps.
 
-The machine is built here: a trunk of 10 kg and four legs of three joints each, shanks of 150 g. Its feet are balls and
-its belly has four corners: eight points that may touch a rigid plane, with Coulomb's friction. A PD law with kp = 200,
-kd = 8 N m s/rad moves the legs from folded to standing within 0.8 s.
+The example builds the machine: a trunk of 10 kg and four legs of three joints each, with shanks of 150 g. Its feet are
+balls and its belly has four corners: eight points that may touch a rigid plane, with Coulomb's friction. A PD
+controller with kp = 200, kd = 8 N m s/rad moves the legs from folded to standing within 0.8 s.
 
-Two things are stiff here. The contacts: they are no springs, their impulses are found in each step. And the gains: on
-the light legs a damper of 8 N m s/rad makes modes that decay at 7,300/s, for which rk4 would need steps of 0.38 ms.
-``method="implicit"`` takes the derivatives of the controller into the step, and steps of 1 ms.
+Two things are stiff here. The contacts are not springs; each step solves for their impulses. The gains are stiff, too:
+on the light legs a damper of 8 N m s/rad causes modes that decay at 7,300/s, for which rk4 would need steps of 0.38 ms.
+``method="implicit"`` includes the derivatives of the controller in the step, and is stable at 1 ms.
 
     python 65_quadruped_stands_up.py             # prints
     python 65_quadruped_stands_up.py dog.html    # writes a page with the motion, arrows at the feet
@@ -71,8 +71,8 @@ def target(t):
 
 
 on_legs = np.arange(dog.nv) >= 6
-law = sixd.controllers.PD(target, 200.0 * on_legs, 8.0 * on_legs, model=dog)
-motion = sixd.simulate(dog, folded, None, 2.0, method="implicit", controller=law, forces=ground)
+pd = sixd.controllers.PD(target, 200.0 * on_legs, 8.0 * on_legs, model=dog)
+motion = sixd.simulate(dog, folded, None, 2.0, method="implicit", controller=pd, forces=ground)
 [(_, points, forces)] = motion.contacts()
 height = motion.q[:, 6]
 print("   t [s]   trunk [m]   belly [N]   feet [N]")

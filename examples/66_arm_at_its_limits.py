@@ -1,13 +1,13 @@
-"""An arm that runs into its joint limits: rigid stops, with and without a rebound, beside springs.
+"""An arm runs into its joint limits: rigid stops, with and without a rebound, compared with springs.
 
 A stop is one-sided: the joint's distance φ to it and the stop's force f satisfy φ ≥ 0, f ≥ 0, φ f = 0. A joint that
-strikes it at speed v leaves it with e v, and takes the other joints along, since the blow acts on the whole arm: the
-impulse is (1 + e) v/(M⁻¹)ᵢᵢ. A joint that leans on it needs the force that holds it, no more.
+hits it at speed v leaves it with e v. The other joints also change their speeds, since the impact acts on the whole
+arm; the impulse is (1 + e) v/(M⁻¹)ᵢᵢ. A joint at rest on the stop gets exactly the force that holds it.
 
-First a pendulum that falls on a stop, by hand: it arrives with the speed of energy, leaves with e of it, and swings to
-a height of e². Then an arm with limits on all joints and dry friction in them, let go: it falls, strikes, slides, and
-comes to rest, on some of its stops, and stays there to the bit. ``sixd.JointLimits`` has springs and dampers instead:
-the arm goes beyond its limits by as much as they give way."""
+The first part is a pendulum that falls on a stop, computed by hand: energy determines its speed on arrival, it leaves
+with e of this speed, and swings to a height of e². The second part is an arm with limits and dry friction in all
+joints. It falls, hits stops, slides, and comes to rest, partly on its stops, where it stays exactly.
+``sixd.JointLimits`` uses springs and dampers instead: the arm exceeds its limits by as much as they give way."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ for restitution in (0.0, E):
     motion = sixd.simulate(pendulum, [START], None, 3.0, forces=sixd.RigidLimits(restitution=restitution))
     angle, rate = motion.q[:, 0], motion.qd[:, 0]
     print(f"pendulum, e = {restitution}: arrives at {-rate.min():.4f} rad/s; from energy {speed:.4f}")
-    assert abs(-rate.min() - speed) < 0.02  # the record before the blow is up to 1 ms early
+    assert abs(-rate.min() - speed) < 0.02  # the record before the impact is up to 1 ms early
     assert angle.min() >= STOP - 1e-12
     if restitution:
         rise = np.cos(STOP) - np.cos(angle[np.argmax(rate > 0) :].max())
@@ -39,7 +39,7 @@ for restitution in (0.0, E):
         assert abs(angle[-1] - STOP) < 1e-12
         assert abs(torque - leaning) < 1e-9
 
-# an arm, let go
+# an arm, released
 arm = sixd.zoo.panda_arm()
 arm = arm.with_joints(friction=[2.0, 2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
 q = [0.5, -0.3, 0.4, -1.2, 0.3, 1.5, 0.6]

@@ -1,15 +1,15 @@
-"""A network learns to swing up a pole on a cart, and to hold it there, by gradients through the simulation.
+"""A network learns to swing up a pole on a cart, and to hold it there, with gradients through the simulation.
 
-The cart is pushed along a rail by at most 20 N; the pole hangs on it by a hinge. The policy is a small network of
-PyTorch, (x, sin θ, cos θ, velocities) -> force. In each of 300 iterations it drives 192 carts for up to 1.75 s, by
-``sixd.torch.rollout``, from states of three kinds: hanging, near the top, and anywhere. The cost is the pole's distance
-from the top, and a little for the cart's position and for velocities. Its gradient by all weights of the network is
-exact: it comes back through all steps and the networks in between.
+A force of at most 20 N pushes the cart along a rail; the pole hangs on it by a hinge. The policy is a small network of
+PyTorch, (x, sin θ, cos θ, velocities) -> force. In each of 300 iterations ``sixd.torch.rollout`` drives 192 carts for
+up to 1.75 s, from states of three kinds: hanging, near the top, and anywhere. The cost is the pole's distance from the
+top, plus a small cost of the cart's position and of velocities. Its gradient with respect to all weights of the network
+is exact: it is propagated back through all steps and the networks in between.
 
-    python 70_swing_up_policy.py            # learns, and tries the policy from 500 other starts
-    python 70_swing_up_policy.py curve.png  # draws the learning curve and some motions as well; needs matplotlib
+    python 70_swing_up_policy.py            # learns, and tests the policy from 500 other initial states
+    python 70_swing_up_policy.py curve.png  # also draws the learning curve and some motions; needs matplotlib
 
-It needs PyTorch (pip install torch), and takes some 20 s on one core.
+It needs PyTorch (pip install torch), and about 20 s on one core.
 """
 
 import math
@@ -42,14 +42,14 @@ class Policy(torch.nn.Module):
         return torch.nn.functional.pad(MOST * torch.tanh(self.network(seen)), (0, 1))
 
 
-def starts(rows, device):
+def starts(count, device):
     """Random states: a third hangs, a third is near the top, the others are anywhere."""
-    q = torch.randn(rows, 2, dtype=torch.float64, device=device)
-    qd = torch.randn(rows, 2, dtype=torch.float64, device=device) * torch.tensor([0.5, 1.0], device=device)
-    third = rows // 3
+    q = torch.randn(count, 2, dtype=torch.float64, device=device)
+    qd = torch.randn(count, 2, dtype=torch.float64, device=device) * torch.tensor([0.5, 1.0], device=device)
+    third = count // 3
     q[:third] = 0.1 * q[:third] + torch.tensor([0, math.pi], device=device)
     q[third : 2 * third] *= torch.tensor([0.5, 0.3], device=device)
-    q[2 * third :, 1] = math.pi * (2 * torch.rand(rows - 2 * third, device=device) - 1)
+    q[2 * third :, 1] = math.pi * (2 * torch.rand(count - 2 * third, device=device) - 1)
     return q, qd
 
 
@@ -59,7 +59,7 @@ def cost(motion):
     return 1 - angle.cos() + 0.3 * x**2 + 0.02 * motion.qd.square().sum(dim=-1)
 
 
-def train(rows=192, iterations=300, device="cpu", seed=0):
+def train(count=192, iterations=300, device="cpu", seed=0):
     """The policy, and the cost in each iteration."""
     torch.manual_seed(seed)
     policy = Policy().to(device)
@@ -68,7 +68,7 @@ def train(rows=192, iterations=300, device="cpu", seed=0):
     curve = []
     for k in range(iterations):
         steps = round(20 + (STEPS - 20) * min(1, k / (0.6 * iterations)))  # short motions first
-        motion = sixd.torch.rollout(model, *starts(rows, device), policy, DT, steps=steps)
+        motion = sixd.torch.rollout(model, *starts(count, device), policy, DT, steps=steps)
         loss = cost(motion).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -80,9 +80,9 @@ def train(rows=192, iterations=300, device="cpu", seed=0):
 
 
 @torch.no_grad()
-def tried(policy, rows=500):
+def tried(policy, count=500):
     """Motions of 6 s from rest, hanging within 0.3 rad."""
-    q = 0.1 * torch.randn(rows, 2, dtype=torch.float64, device=policy.scale.device)
+    q = 0.1 * torch.randn(count, 2, dtype=torch.float64, device=policy.scale.device)
     q[:, 1] += math.pi
     return sixd.torch.rollout(model, q, torch.zeros_like(q), policy, DT, steps=120)
 

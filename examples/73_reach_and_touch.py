@@ -1,10 +1,10 @@
-"""An arm that reaches by operational-space control, moves its elbow meanwhile, and touches a wall by impedance control.
+"""An arm reaches with operational-space control, moves its elbow meanwhile, and touches a wall with impedance control.
 
-The equations of motion at the tool are F = Λ a + μ. With F = Λ (kp e + kd ė) + μ the error of the tool obeys a linear
-equation, here e(t) = e₀ (1 + ωt) exp(-ωt), though the arm is as nonlinear as ever; forces N tau, with N of the null
-space, move the rest of the arm and not the tool. In contact a spring is better than a path: K e, with dampers, stores
-½ eᵀK e and no more, so that the arm is stable against any passive wall, and the force is known beforehand: that of two
-springs in line."""
+The equations of motion at the tool are F = Λ a + μ. With F = Λ (kp e + kd ė) + μ the error of the tool satisfies a
+linear equation, here e(t) = e₀ (1 + ωt) exp(-ωt), although the arm is nonlinear. Forces N tau, with N of the null
+space, move the rest of the arm and not the tool. In contact a spring is better than a path: K e, with dampers, stores ½
+eᵀK e and no more, so the arm is stable against any passive wall. The force is known in advance: it is that of two
+springs in series."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ arm = sixd.zoo.panda_arm()
 q = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.8, 0.8])
 start = sixd.pose(arm, q, "tool")
 
-# reach: a pose, by an equation; the posture is elsewhere, and takes the elbow along
+# reach a pose according to the error equation; the posture differs and moves the elbow
 goal = start.copy()
 goal[:3, 3] += [0.1, -0.05, 0.08]
 posture = q + np.array([1.0, 0, 0, 0, 0, 0, 0])

@@ -1,10 +1,10 @@
-"""A Puma 560 is identified: which parameters matter, a motion that shows them, what is found, what it then holds.
+"""Identify a Puma 560: base parameters, a motion that excites them, the estimate, and a payload.
 
 Measurements are simulated: positions and torques at 200 Hz, encoders with a noise of 20 µrad, torques with one of 1 %
-of their RMS. The robot that is measured has links up to 60 % heavier than the drawing says, and other friction.
+of their RMS. The measured robot has links up to 60 % heavier than in the drawing, and other friction.
 
-    python 74_identify_a_robot.py              # prints what is found
-    python 74_identify_a_robot.py report.html  # writes a report with figures as well; needs matplotlib
+    python 74_identify_a_robot.py              # prints the results
+    python 74_identify_a_robot.py report.html  # also writes a report with figures; needs matplotlib
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ robot = dataclasses.replace(
     friction=drawing.friction * rng.uniform(0.5, 1.5, drawing.nv),
 )
 
-# which sums of parameters matter
+# base parameters
 base = identification.base_parameters(drawing, friction=FRICTION, armature=True)
 print(f"{len(base)} sums of {len(base.names)} parameters matter, such as")
 for formula in base.formulas[8:11]:
@@ -50,21 +50,21 @@ def record(model):
 
 
 # the parameters, tried on states that were not measured
-found = identification.fit(drawing, record(robot), friction=FRICTION, armature=True, consistent="log-det")
+result = identification.fit(drawing, record(robot), friction=FRICTION, armature=True, consistent="log-det")
 other = rng.uniform(-1.5, 1.5, (3, 1000, drawing.nv))
-tau, by_drawing, identified = (sixd.inverse_dynamics(model, *other) for model in (robot, drawing, found.model))
+tau, by_drawing, identified = (sixd.inverse_dynamics(model, *other) for model in (robot, drawing, result.model))
 before, after = (np.linalg.norm(x - tau) / np.linalg.norm(tau) for x in (by_drawing, identified))
 print(f"error of torques in other motions: {100 * before:.0f} % by the drawing, {100 * after:.1f} % as identified")
-print("Coulomb friction [N m], robot and found:")
-print(np.array([robot.friction, found.model.friction]).round(2))
-bodies = [found.model.body_inertia(name) for name in found.model.body_names]
+print("Coulomb friction [N m], robot and estimate:")
+print(np.array([robot.friction, result.model.friction]).round(2))
+bodies = [result.model.body_inertia(name) for name in result.model.body_names]
 print("all bodies can be real:", all(inertia.is_physical() for inertia in bodies))
 
-# what it holds, now that it is known
+# its payload
 can = sixd.cylinder(0.05, 0.15, mass=1.2)
 loaded = record(robot.with_payload("can", "link6", can))
-held = identification.payload(found.model, "link6", loaded, consistent="log-det")
+held = identification.payload(result.model, "link6", loaded, consistent="log-det")
 print(f"it holds {held.mass:.2f} kg; 1.20 kg is true")
 
 if len(sys.argv) > 1:
-    identification.report(found, sys.argv[1])
+    identification.report(result, sys.argv[1])

@@ -1,8 +1,8 @@
-"""An SDF world: files that include each other, a model that moves, one that stands, and one that hangs.
+"""An SDF world: files that include each other, with a model that moves, one that is fixed, and one that hangs.
 
-The folder gets a model of a pendulum and a world that includes it three times: hanging from the world by a joint of the
-world, fixed because it is static, and on its own, which in SDF means free. Names in a file with several models begin
-with the model's name. The pendulum's period follows from its inertia as for any other model, and a free one falls.
+The folder gets a model of a pendulum and a world that includes it three times: hanging on a joint of the world, fixed
+because it is static, and without a joint, which in SDF means free. Names in a file with several models begin with the
+model's name. The pendulum's period follows from its inertia as for any other model, and a free one falls.
 """
 
 import tempfile

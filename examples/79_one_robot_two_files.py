@@ -1,8 +1,8 @@
-"""One robot, two files: write it as URDF and as MJCF for MuJoCo, and find where two descriptions differ.
+"""One robot, two files: write it as URDF and as MJCF for MuJoCo, and find the differences of two descriptions.
 
-``to_mjcf`` writes every built-in joint; those of several freedoms become several joints of MJCF on one body.
-``compare`` matches joints by name and does not mind where a file places the frames of bodies. Reading MJCF takes
-MuJoCo; without it only the files are written.
+``to_mjcf`` writes every built-in joint; a joint of several degrees of freedom becomes several joints of MJCF on one
+body. ``compare`` matches joints by name and accepts any placement of the frames of bodies. Reading MJCF needs MuJoCo;
+without it only the files are written.
 """
 
 import warnings

@@ -108,7 +108,7 @@ def _qp_solver() -> str:
 
 def loops() -> dict[str, Callable[..., Loop]]:
     """The loops that can run here."""
-    found: dict[str, Callable[..., Loop]] = {"Pinocchio loop": Loop}
+    available: dict[str, Callable[..., Loop]] = {"Pinocchio loop": Loop}
     if importlib.util.find_spec("pink") is not None:
-        found["pink loop"] = PinkLoop
-    return found
+        available["pink loop"] = PinkLoop
+    return available

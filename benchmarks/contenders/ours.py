@@ -26,7 +26,7 @@ def with_friction(name: str, task: Task, robot: Robot, states: States) -> Conten
     """The public function for the robot with its file's damping and friction; the others leave them out."""
     assert robot.with_friction is not None
     plain = _batched(name, task, robot, robot.with_friction, states, len(states["q"]), np.float64)
-    return Contender(name, plain.statement, plain.names, plain.rows)
+    return Contender(name, plain.statement, plain.names, plain.states)
 
 
 def _batched(
@@ -48,7 +48,7 @@ def _batched(
 
 def unbatched(task: Task, robot: Robot, states: States) -> list[Contender]:
     """One state without a batch dimension: a kernel and the public function, with and without ``out=``, both dtypes."""
-    found = []
+    calls = []
     for dtype, suffix in ((np.float64, ""), (np.float32, ", float32")):
         one = {name: x[0].astype(dtype) for name, x in states.items()}
         names: dict[str, Any] = {**_names(task, robot, one), "function": task.function, "model": robot.model}
@@ -62,8 +62,8 @@ def unbatched(task: Task, robot: Robot, states: States) -> list[Contender]:
             f"public, out={suffix}": f"function(model, {_arguments(task)}, out=out)",
         }
         tolerance = SINGLE_PRECISION_TOLERANCE if suffix else 1e-9
-        found += [_single(name, text, names, tolerance) for name, text in statements.items()]
-    return found
+        calls += [_single(name, text, names, tolerance) for name, text in statements.items()]
+    return calls
 
 
 def public_call(name: str, task: Task, robot: Robot, states: States) -> Contender:

@@ -35,7 +35,7 @@ def model_of(robot: Robot) -> Any:
 
 def fits(robot: Robot) -> bool:
     """Whether its data fit into half of the free memory: they hold four tensors of nv³ numbers, and there are up to
-    three copies, so that 400 freedoms take 6 GB, and 1,000 would take 96."""
+    three copies, so that 400 degrees of freedom take 6 GB, and 1,000 would take 96."""
     try:
         text = Path("/proc/meminfo").read_text()
         free = 1024 * int(next(line for line in text.splitlines() if line.startswith("MemAvailable")).split()[1])
@@ -45,7 +45,7 @@ def fits(robot: Robot) -> bool:
 
 
 def batch(name: str, task: Task, robot: Robot, states: States) -> list[Contender]:
-    """``rneaInParallel`` or ``abaInParallel`` with one thread, the result written into a given array; else nothing."""
+    """``rneaInParallel`` or ``abaInParallel`` with one thread, written into an existing array; else nothing."""
     conversion = _conversion(robot)
     theirs = conversion.states(states)
     contender = Pinocchio(model_of(robot), theirs).batch(name, task.function.__name__)

@@ -1,4 +1,4 @@
-"""Batches: sixd beside Pinocchio, MuJoCo and generated C on the same states; then sixd alone at all batch sizes."""
+"""Batches: sixd compared with Pinocchio, MuJoCo and generated C; then sixd alone at all batch sizes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _HEAD = (
 def measure(session: Session) -> None:
     """One table a function, one row a robot."""
     report = session.report
-    report.heading(f"Batches of {session.rows} rows, one thread")
+    report.heading(f"Batches of {session.rows} states, one thread")
     report.paragraph(
-        "Nanoseconds per row, median ± half the distance of the quartiles. 'MB': arrays read and written. "
-        "'call': one state through the program's Python binding; 'net': less the time of the same call on a model "
-        "without joints; for RNEA, Pinocchio's net time and its batch call should be about equal. Ratios are times "
-        "as long as sixd takes in float64. 'with friction': sixd with the damping and friction of the robot's file, "
-        "which the others leave out."
+        "Nanoseconds a state, median ± half the distance of the quartiles. 'MB': arrays read and written. 'call': one "
+        "state through the program's Python binding. 'net': this call minus the same call on a model without joints; "
+        "for RNEA, Pinocchio's net time and its batch call should be about equal. Ratios: time relative to sixd's in "
+        "float64. 'with friction': sixd with the damping and friction of the robot's file, which the other programs "
+        "leave out."
     )
     deviations: dict[str, float] = {}
     for task in session.tasks:
@@ -44,8 +44,12 @@ def measure(session: Session) -> None:
             progress(f"{task.title}, {robot.title}")
             contenders = _contenders(session, task, robot)
             states = session.states(robot)
-            found = require_agreement(contenders, reference(task, robot, states), f"{task.title} of {robot.title}")
-            deviations = {name: max(found.get(name, 0), deviations.get(name, 0)) for name in deviations | found}
+            differences = require_agreement(
+                contenders, reference(task, robot, states), f"{task.title} of {robot.title}"
+            )
+            deviations = {
+                name: max(differences.get(name, 0), deviations.get(name, 0)) for name in deviations | differences
+            }
             timings = session.time(("batch", task.word, robot.title), contenders)
             rows.append(_row(session, task, robot, timings))
         report.table(_HEAD, rows)
@@ -56,12 +60,18 @@ def measure(session: Session) -> None:
 
 def _contenders(session: Session, task: Task, robot: Robot) -> list[Contender]:
     states = session.states(robot)
-    found = [ours.public("sixd", task, robot, states), ours.public("sixd32", task, robot, states, dtype=np.float32)]
+    contenders = [
+        ours.public("sixd", task, robot, states),
+        ours.public("sixd32", task, robot, states, dtype=np.float32),
+    ]
     if robot.with_friction is not None and task.word in ("rnea", "aba"):
-        found.append(ours.with_friction("friction", task, robot, states))
-    found += with_pinocchio.batch("Pinocchio batch", task, robot, states)
-    found += [with_pinocchio.single("Pinocchio", task, robot, states), with_pinocchio.empty("Pinocchio empty", task)]
-    return found + _mujoco(session, task, robot, states) + _casadi(session, task, robot, states)
+        contenders.append(ours.with_friction("friction", task, robot, states))
+    contenders += with_pinocchio.batch("Pinocchio batch", task, robot, states)
+    contenders += [
+        with_pinocchio.single("Pinocchio", task, robot, states),
+        with_pinocchio.empty("Pinocchio empty", task),
+    ]
+    return contenders + _mujoco(session, task, robot, states) + _casadi(session, task, robot, states)
 
 
 def _mujoco(session: Session, task: Task, robot: Robot, states: States) -> list[Contender]:
@@ -116,10 +126,12 @@ def _net(session: Session, timings: dict[str, Timing], program: str) -> float | 
 
 
 def measure_sizes(session: Session) -> None:
-    """sixd's time per row for batches from 1 row to 100,000, in both precisions."""
+    """sixd's time a state for batches of 1 to 100,000 states, in both precisions."""
     report = session.report
     report.heading("Batch sizes, one thread")
-    report.paragraph("Nanoseconds per row of the public functions, `out=` given; rows repeat the states from above.")
+    report.paragraph(
+        "Nanoseconds a state of the public functions with `out=`. The states are those from above, repeated."
+    )
     for task in session.tasks:
         rows = []
         for robot in session.robots():

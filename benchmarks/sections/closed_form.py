@@ -1,4 +1,4 @@
-"""Closed-form equations of six-axis arms: time to derive, and operations, beside SymPy's mechanics module."""
+"""Closed-form equations of six-axis arms: time to derive, and operations, compared with SymPy's mechanics module."""
 
 from __future__ import annotations
 

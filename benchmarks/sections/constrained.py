@@ -1,4 +1,4 @@
-"""Dynamics under constraints: sixd's batches beside Pinocchio's constraint dynamics on the same states."""
+"""Dynamics under constraints: sixd's batches compared with Pinocchio's constraint dynamics on the same states."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Dynamics under constraints, one thread")
     report.paragraph(
-        f"Nanoseconds per row for batches of {session.rows} rows. Pinocchio's `constraintDynamics` has no batch call; "
-        "'net' is its call less that on a model without joints. The UR5 is held at its wrist's origin by the world. "
-        "Pinocchio closes the four-bar in space, with one equation too many for which it iterates; sixd closes it in "
+        f"Nanoseconds a state for batches of {session.rows} states. Pinocchio's `constraintDynamics` has no batch "
+        "call; 'net' is its call minus that on a model without joints. The world holds the UR5 at its wrist's origin. "
+        "Pinocchio closes the four-bar in space, with one redundant equation, and iterates for it; sixd closes it in "
         "the plane."
     )
     rows = []
@@ -149,8 +149,8 @@ def _place(model: Any, frame: str) -> tuple[int, Any]:
     """Joint and placement of a frame over there."""
     if frame == "world":
         return 0, pin.SE3.Identity()
-    found = model.frames[model.getFrameId(frame)]
-    return found.parentJoint, found.placement
+    record = model.frames[model.getFrameId(frame)]
+    return record.parentJoint, record.placement
 
 
 def _reference(case: Case) -> Array:

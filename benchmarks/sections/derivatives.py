@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics, all three matrices beside Pinocchio's single calls, and gradients."""
+"""Derivatives of inverse and forward dynamics, all three matrices and Pinocchio's single calls, and gradients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ALL = {
 
 def measure(session: Session) -> None:
     """The tables of matrices, and that of gradients."""
-    session.report.heading(f"Derivatives, batches of {session.rows} rows, one thread")
+    session.report.heading(f"Derivatives, batches of {session.rows} states, one thread")
     _measure_matrices(session)
     _measure_gradients(session)
 
@@ -54,10 +54,11 @@ def _measure_matrices(session: Session) -> None:
     """One table a function, one row a robot."""
     report = session.report
     report.paragraph(
-        "All three matrices (nv, nv), by q in the tangent space, by qd, and by qdd or tau. Nanoseconds per row with "
-        "`out=` given, of whole matrices and of the entries that are not zero by structure (`packed=True`); 'call' is "
-        "one state through Pinocchio's Python binding, 'net' less the same call on a model without joints, and the "
-        "ratios are those to sixd's rows. 'code': seconds to write and to compile the code of batches, once traced."
+        "All three matrices (nv, nv), with respect to q in the tangent space, qd, and qdd or tau. Nanoseconds a state "
+        "with `out=`, for whole matrices and for the entries that are not structural zeros (`packed=True`). 'call': "
+        "one state through Pinocchio's Python binding. 'net': this call minus the same call on a model without "
+        "joints. Ratios are relative to sixd's time for a state. 'code': seconds to write and compile the code of "
+        "batches, after the trace."
     )
     for word, task in ALL.items():
         rows = []
@@ -134,10 +135,10 @@ def _deviation(task: Derivative, robot: Robot, states: States) -> float:
     numbers = np.arange(model.nv, dtype=float)
     order = sixd.interop.from_pinocchio(model, pin.neutral(theirs), numbers, pinocchio_model=theirs)[1].astype(int)
     data = theirs.createData()  # holds the results
-    found = [np.array(x) for x in task.theirs(theirs, data, *_row(task, robot, states))]
-    last = np.triu(found[2]) + np.triu(found[2], 1).T
+    matrices = [np.array(x) for x in task.theirs(theirs, data, *_row(task, robot, states))]
+    last = np.triu(matrices[2]) + np.triu(matrices[2], 1).T
     own = task.function(model, states["q"][0], states["qd"][0], states[task.last][0])
-    pairs = zip(own, (found[0], found[1], last), strict=True)
+    pairs = zip(own, (matrices[0], matrices[1], last), strict=True)
     return max(float(np.linalg.norm(a - b[np.ix_(order, order)]) / np.linalg.norm(a)) for a, b in pairs)
 
 
@@ -176,15 +177,16 @@ def _measure_gradients(session: Session) -> None:
             rows.append([title, robot.title, *(f"{n:,}" for n in counts), *map(cell, times), *quotient])
     report.heading("Gradients", 3)
     report.paragraph(
-        "`sixd.vjp`: weights of the results to gradients by all arguments, beside the function itself; the step is one "
-        "of the semi-implicit Euler method. Operations, nanoseconds per row, and their quotients."
+        "`sixd.vjp` maps weights of the results to gradients with respect to all arguments. It is compared with the "
+        "function itself; the step is one of the semi-implicit Euler method. Operations, nanoseconds a state, and "
+        "their quotients."
     )
     heads = ("operations", "vjp", "ns", "vjp", "operations, quotient", "time, quotient")
     report.table(["function", "robot", *heads], rows, left=2)
 
 
 def _kernel(name: str, kernel: sixd.Kernel, x: tuple[Array, ...]) -> Contender:
-    found = kernel(*x)
-    names = {"f": kernel, "x": x, "out": found if isinstance(found, tuple) else (found,)}
-    statement = "f(*x, out=out)" if isinstance(found, tuple) else "f(*x, out=out[0])"
+    result = kernel(*x)
+    names = {"f": kernel, "x": x, "out": result if isinstance(result, tuple) else (result,)}
+    statement = "f(*x, out=out)" if isinstance(result, tuple) else "f(*x, out=out[0])"
     return Contender(name, statement, names, len(x[0]))

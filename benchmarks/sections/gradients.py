@@ -1,4 +1,4 @@
-"""Gradients of rollouts, beside the rollouts."""
+"""Gradients of rollouts, compared with the rollouts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Gradients of rollouts, one thread")
     report.paragraph(
-        f"`rollout_gradient` beside `simulate`: {ROWS} rows, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
-        "per step of one row. Forces of their own at each step, a cost that is quadratic in q, qd and tau; gradients "
-        "by start and forces. `simulate` records the last state."
+        f"`rollout_gradient` compared with `simulate`: {ROWS} states, {STEPS} steps of {1e3 * DT:g} ms, nanoseconds "
+        "per step of one state. Different forces at each step, a cost that is quadratic in q, qd and tau, gradients "
+        "with respect to initial state and forces. `simulate` records the last state."
     )
     rows = []
     for name, floating in ROLLOUTS:
@@ -66,13 +66,13 @@ def _rollout(session: Session, robot: Robot, method: str) -> list[str]:
 
 
 def _require_slope(model: sixd.Model, q: Array, qd: Array, tau: Array, options: dict[str, object]) -> None:
-    """Raise unless the gradient by a velocity agrees with a difference quotient."""
+    """Raise unless the gradient with respect to a velocity agrees with a difference quotient."""
 
     def at(e: float) -> Any:
         moved = qd + e * np.eye(model.nv)[-1]
         return sixd.rollout_gradient(model, q, moved, tau[:10], cost=_cost, final=_final, **options)  # type: ignore[arg-type]
 
-    found, e = at(0.0).qd, 1e-5
+    gradient, e = at(0.0).qd, 1e-5
     there = (at(e).cost - at(-e).cost) / (2 * e)
-    if not abs(there - found[-1]) <= _CLOSE * np.abs(found).max():
-        raise AssertionError(f"the gradient of {model.name} is {found[-1]}, differences give {there}.")
+    if not abs(there - gradient[-1]) <= _CLOSE * np.abs(gradient).max():
+        raise AssertionError(f"the gradient of {model.name} is {gradient[-1]}, differences give {there}.")

@@ -33,12 +33,12 @@ def measure(session: Session) -> None:
     report.heading("Growth with the number of bodies")
     report.paragraph(
         "Chains of equal links on revolute joints whose axes are skewed by 0.3 rad, so that little folds away; "
-        "float64, one thread. 'first call' and 'first batch' trace and compile, nothing being cached: the code of one "
-        "state, and that of batches. Then nanoseconds per row of a batch "
-        f"({min(ROWS, session.rows)} rows, fewer where the arrays would exceed {LARGEST_MEGABYTES:.0f} MB), and of a "
-        "call for one state. Pinocchio has no batch call for CRBA, and its `crba` fills the upper triangle; its data "
-        "grow with the cube of the number of bodies, and it is left out where they do not fit into memory. "
-        "Accelerations of long chains are compared more coarsely, by the condition of their mass matrix."
+        "float64, one thread. 'first call' and 'first batch' trace and compile without a cache: the code of one "
+        f"state, and that of batches. The next columns are nanoseconds a state of a batch ({min(ROWS, session.rows)} "
+        f"states, fewer if the arrays would exceed {LARGEST_MEGABYTES:.0f} MB), and of a call for one state. Pinocchio "
+        "has no batch call for CRBA, and its `crba` fills the upper triangle. Its data grow with the cube of the "
+        "number of bodies; it is left out where they do not fit into memory. Accelerations of long chains are "
+        "compared with a coarser tolerance, according to the condition of their mass matrix."
     )
     rows = []
     for task in (task for task in LONGEST if task in session.tasks):
@@ -95,9 +95,9 @@ def _compare(task: Task, contenders: list[Contender], expected: Any, n: int) -> 
 
 
 def _speeds(timings: dict[str, Timing], n: int) -> list[str]:
-    found = []
+    cells = []
     for ours_, theirs in (("sixd", "Pinocchio batch"), ("sixd call", "Pinocchio call")):
         own, other = timings[ours_], timings.get(theirs)
-        found += [cell(own), *([f"{own.median / n:.1f}"] if ours_ == "sixd" else []), cell(other)]
-        found.append(ratio(other.median if other else None, own.median))
-    return found
+        cells += [cell(own), *([f"{own.median / n:.1f}"] if ours_ == "sixd" else []), cell(other)]
+        cells.append(ratio(other.median if other else None, own.median))
+    return cells

@@ -1,4 +1,4 @@
-"""Inverse kinematics of reachable random poses: sixd's batches beside loops on Pinocchio's model."""
+"""Inverse kinematics of reachable random poses: sixd's batches compared with loops on Pinocchio's model."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def measure(session: Session) -> None:
     report.heading("Inverse kinematics, one thread")
     report.paragraph(
         f"{ROWS:,} poses of random configurations within the limits: of the ur5's tool, the panda's hand, the left "
-        f"gripper of talos with its arm alone, the foot of a floating anymal with all joints. All stop at "
-        f"{TOLERANCE:g} (m and rad); microseconds per pose. The loops are in Python, on Pinocchio's model, for "
-        f"{_LOOPED['Pinocchio loop']} of the poses, with as many restarts; 'found' is the part within the limits. pink "
-        f"(pin-pink), for {_LOOPED['pink loop']} poses, is measured where it is installed."
+        "gripper of talos with its arm alone, and the foot of a floating anymal with all joints. All programs stop at "
+        f"{TOLERANCE:g} (m and rad). Microseconds per pose. The loops are in Python, on Pinocchio's model, for "
+        f"{_LOOPED['Pinocchio loop']} of the poses, with as many restarts. 'solved' is the part within the "
+        f"limits. pink (pin-pink), for {_LOOPED['pink loop']} poses, is measured if it is installed."
     )
     rows = []
     for (name, floating), frame in _CASES.items():
@@ -42,9 +42,9 @@ def measure(session: Session) -> None:
             continue
         progress(f"inverse kinematics, {name}")
         rows.append(_row(session, _robot(name, floating, frame)))
-    heads = ["robot", "found", "iterations", "sixd", "one pose"]
+    heads = ["robot", "solved", "iterations", "sixd", "one pose"]
     for name in _LOOPED:
-        heads += [name, "found", "ratio"]
+        heads += [name, "solved", "ratio"]
     report.table(heads, rows)
 
 
@@ -59,8 +59,8 @@ def _robot(name: str, floating: bool, frame: str) -> Robot:
 def _row(session: Session, robot: Robot) -> list[str]:
     model, frame = robot.model, robot.frame
     targets = sixd.pose(model, model.random_configuration(0, size=ROWS), frame)
-    found = sixd.inverse_kinematics(model, frame, targets, tol=TOLERANCE)
-    _require_there(robot, found.q[found.success], targets[found.success])
+    solution = sixd.inverse_kinematics(model, frame, targets, tol=TOLERANCE)
+    _require_there(robot, solution.q[solution.success], targets[solution.success])
     names = {"ik": sixd.inverse_kinematics, "model": model, "frame": frame, "targets": targets, "tol": TOLERANCE}
     contenders = [
         Contender("sixd", "ik(model, frame, targets, tol=tol)", names, ROWS),
@@ -74,9 +74,9 @@ def _row(session: Session, robot: Robot) -> list[str]:
         names = {"solve": loop.solve, "poses": poses}
         contenders.append(Contender(name, "for T in poses: solve(T)", names, len(poses)))
     timings = session.time(("inverse kinematics", robot.title), contenders, rounds=min(session.rounds, 5))
-    session.measured["inverse kinematics", robot.title, "found"] = float(found.success.mean())
+    session.measured["inverse kinematics", robot.title, "solved"] = float(solution.success.mean())
     own = timings["sixd"]
-    cells = [_percent(found.success.mean()), digits(found.iterations.mean())]
+    cells = [_percent(solution.success.mean()), digits(solution.iterations.mean())]
     cells += [_micro(timings[name].median) for name in ("sixd", "one")]
     for name in _LOOPED:
         other = timings.get(name)

@@ -1,4 +1,4 @@
-"""Rollouts with dry friction, implicit steps and rigid contact, beside rk4 without them and ``mujoco.rollout``."""
+"""Rollouts with dry friction, implicit steps and rigid contact, and of rk4 without them and ``mujoco.rollout``."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Dry friction, implicit steps, rigid contact, one thread")
     report.paragraph(
-        f"Nanoseconds per step of one row: {session.rows} rows, {STEPS} steps of {1e3 * DT:g} ms, the last recorded, "
-        "constant forces. 'rk4' is the same robot without friction; 'damped' has springs and "
-        "dampers in its joints. MuJoCo: `mujoco.rollout` with one thread, Euler's "
-        f"method and its default solver, on {MUJOCO_ROWS} of the rows, with frictionloss or contacts of its default "
-        "softness and elliptic cones."
+        f"Nanoseconds per step of one state: {session.rows} states, {STEPS} steps of {1e3 * DT:g} ms, the last "
+        "recorded, constant forces. 'rk4' is the same robot without friction; 'damped' has springs and dampers in its "
+        f"joints. MuJoCo: `mujoco.rollout` with one thread, Euler's method and its default solver, on {MUJOCO_ROWS} of "
+        "the states, with frictionloss, or with contacts of its default softness and elliptic cones."
     )
     _joints(session)
     _contact(session)
@@ -109,8 +108,8 @@ def _contact(session: Session) -> None:
             cell(mujoco_time), ratio(mujoco_time.median, rigid_time.median),
         ])  # fmt: skip
     session.report.paragraph(
-        f"The go2 stands on its feet, joints on springs and dampers, and begins with random velocities; {rows} rows. "
-        f"4 points: a ball a foot; 16: four small balls a foot. Rollouts of sixd have {LONG} steps."
+        "The go2 stands on its feet, with springs and dampers in its joints, and starts with random velocities; "
+        f"{rows} states. 4 points: a ball a foot; 16: four small balls a foot. Rollouts of sixd have {LONG} steps."
     )
     head = ("robot", "nv", "rk4, in the air", "rigid contact", "ratio", "MuJoCo", "MuJoCo / rigid contact")
     session.report.table(head, lines)
@@ -153,16 +152,16 @@ def _ours(name: str, model: sixd.Model, states: States, steps: int = STEPS, **op
 
 
 def _end(model: sixd.Model, states: States, **options: Any) -> Array:
-    found = _ours("rk4", model, states, **options).result
-    assert found is not None
-    return found()
+    result = _ours("rk4", model, states, **options).result
+    assert result is not None
+    return result()
 
 
 def _mujoco(model: sixd.Model, theirs: Any, states: States) -> Contender:
     """One ``MjData``, so one thread."""
     theirs.opt.timestep = DT
-    given = [states[name][:MUJOCO_ROWS] for name in ("q", "qd", "qdd", "tau")]
-    q, qd, _, tau = sixd.interop.to_mujoco(model, *given, mujoco_model=theirs)
+    arguments = [states[name][:MUJOCO_ROWS] for name in ("q", "qd", "qdd", "tau")]
+    q, qd, _, tau = sixd.interop.to_mujoco(model, *arguments, mujoco_model=theirs)
     names: dict[str, Any] = {
         "rollout": mujoco.rollout.rollout, "model": theirs, "data": mujoco.MjData(theirs),
         "start": np.ascontiguousarray(np.concatenate([np.zeros((len(q), 1)), q, qd], axis=1)),
@@ -175,7 +174,7 @@ def _mujoco(model: sixd.Model, theirs: Any, states: States) -> Contender:
     def result() -> Array:
         exec(statement, names)
         end = names["state"][:, -1, 1:]
-        found = sixd.interop.from_mujoco(model, end[:, : theirs.nq], end[:, theirs.nq :], mujoco_model=theirs)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(model, end[:, : theirs.nq], end[:, theirs.nq :], mujoco_model=theirs)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", statement, names, STEPS * len(q), result, _LOOSE["MuJoCo"])

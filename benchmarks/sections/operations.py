@@ -25,8 +25,8 @@ def measure(session: Session) -> None:
     """Counts for every function and robot; times per operation come from the batches, if those were measured."""
     session.report.heading("Operations per kernel")
     session.report.paragraph(
-        "Every operation of the traced graph counts as one, a sine too. 'ns' is the time per row in the batches above, "
-        "float64, one thread."
+        "Every operation of the traced graph counts as one, including a sine. 'ns' is the time a state in the batches "
+        "above, float64, one thread."
     )
     rows = []
     for task in session.tasks:

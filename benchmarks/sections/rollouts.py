@@ -1,4 +1,4 @@
-"""Rollouts: ``sixd.simulate`` on batches beside MuJoCo's ``rollout``, Runge and Kutta's steps of both, in turns."""
+"""Rollouts: ``sixd.simulate`` on batches and MuJoCo's ``rollout``, RK4 steps of both, alternating."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Rollouts, one thread")
     report.paragraph(
-        f"Nanoseconds per step of one row: {session.rows} rows, {STEPS} steps of {1e3 * DT:g} ms, constant forces, by "
-        "the whole call of `sixd.simulate`. MuJoCo: `mujoco.rollout` with one thread and the integrator RK4, without "
-        "contacts and constraints; it records every step, sixd the last one, or every step where the column says so. "
-        "The ends of both are compared in this run. 'operations': those of one rk4 step."
+        f"Nanoseconds per step of one state: {session.rows} states, {STEPS} steps of {1e3 * DT:g} ms, constant forces, "
+        "for the whole call of `sixd.simulate`. MuJoCo: `mujoco.rollout` with one thread and the integrator RK4, "
+        "without contacts and constraints. It records every step; sixd records the last one, or every step where the "
+        "column says so. This run compares the final states of both. 'operations': those of one rk4 step."
     )
     rows = []
     for name in ROBOTS:
@@ -106,17 +106,17 @@ def _ours(case: Case, word: str, threads: int = 1) -> Contender:
 
 
 def _end(case: Case) -> Array:
-    found = _ours(case, "rk4").result
-    assert found is not None
-    return found()
+    result = _ours(case, "rk4").result
+    assert result is not None
+    return result()
 
 
 def _mujoco(case: Case) -> Contender:
     """One ``MjData``, so one thread. The state is time, positions, velocities; forces are ``qfrc_applied``."""
     model = with_mujoco.fresh_model_of(case.robot)
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, DT
-    given = [case.states[name] for name in ("q", "qd", "qdd", "tau")]
-    q, qd, _, tau = sixd.interop.to_mujoco(case.robot.model, *given, mujoco_model=model)
+    arguments = [case.states[name] for name in ("q", "qd", "qdd", "tau")]
+    q, qd, _, tau = sixd.interop.to_mujoco(case.robot.model, *arguments, mujoco_model=model)
     names: dict[str, Any] = {
         "rollout": mujoco.rollout.rollout,
         "model": model,
@@ -131,7 +131,7 @@ def _mujoco(case: Case) -> Contender:
     def result() -> Array:
         exec(statement, names)
         end = names["state"][:, -1, 1:]
-        found = sixd.interop.from_mujoco(case.robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(case.robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", statement, names, STEPS * len(q), result)

@@ -1,4 +1,4 @@
-"""Small calls: one state without a batch dimension, then few rows, where the call itself is most of the cost."""
+"""Small calls: one state without a batch dimension, then small batches, where the call itself is most of the cost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Single calls")
     report.paragraph(
-        "One call from Python for one state, the result newly allocated (except `out=`). 'kernel' is what "
-        "`sixd.compile` returns, 'public' the function of the library. Nanoseconds of Pinocchio's call and of a "
-        "kernel's; the other columns are fractions of Pinocchio's time."
+        "One call from Python for one state, with a newly allocated result (except `out=`). 'kernel' is the result of "
+        "`sixd.compile`, 'public' the function of the library. Nanoseconds of Pinocchio's call and of a kernel's; the "
+        "other columns are fractions of Pinocchio's time."
     )
     rows = []
     for task in session.tasks:
@@ -44,24 +44,24 @@ def measure(session: Session) -> None:
 
 
 def _measure_few_rows(session: Session) -> None:
-    """Public functions on small batches, beside one call of Pinocchio in the same run."""
+    """Public functions on small batches, compared with one call of Pinocchio in the same run."""
     report = session.report
-    report.heading("Few rows", 3)
+    report.heading("Small batches", 3)
     report.paragraph(
-        "One call of the public function for a batch, its result newly allocated: microseconds of a call, in brackets "
-        "as a multiple of Pinocchio's call for one state; then the time per row as a multiple of that in a batch of "
-        f"{_FEW[-1]:,} rows."
+        "One call of the public function for a batch, with a newly allocated result: microseconds a call, and in "
+        "brackets the multiple of Pinocchio's call for one state. The last columns are the time a state as a multiple "
+        f"of that in a batch of {_FEW[-1]:,} states."
     )
     rows = []
     for task in session.tasks:
         for robot in session.robots():
             for label, dtype in _DTYPES.items():
-                progress(f"few rows: {task.title}, {robot.title}, {label}")
+                progress(f"small batches: {task.title}, {robot.title}, {label}")
                 states = session.states(robot)
                 contenders = [ours.small_batch(str(n), task, robot, states, n, dtype) for n in _FEW]
                 contenders.append(with_pinocchio.single("Pinocchio", task, robot, states))
                 require_agreement(
-                    contenders, reference(task, robot, states), f"few rows, {task.title} of {robot.title}"
+                    contenders, reference(task, robot, states), f"small batches, {task.title} of {robot.title}"
                 )
                 timings = session.time(("few", task.word, robot.title, label), contenders)
                 theirs, large = timings["Pinocchio"].median, timings[str(_FEW[-1])].median
@@ -69,5 +69,5 @@ def _measure_few_rows(session: Session) -> None:
                 cells = [f"{digits(t / 1e3)} ({t / theirs:.2f})" for t in calls]
                 cells += [f"{timings[str(n)].median / large:.2f}" for n in _FEW[2:4]]
                 rows.append([task.title, robot.title, label, *cells])
-    head = [f"{n} row{'s' * (n > 1)}" for n in _FEW[:3]] + [f"{n} rows, per row" for n in _FEW[2:4]]
+    head = [f"{n} state{'s' * (n > 1)}" for n in _FEW[:3]] + [f"{n} states, a state" for n in _FEW[2:4]]
     report.table(("function", "robot", "dtype", *head), rows, left=3)

@@ -36,7 +36,7 @@ def measure(session: Session) -> None:
     _child(session, "rnea", "ur5", session.folder / "thrown away")  # leaves bytecode of all that is imported
     _imports(session)
     report.paragraph(
-        f"Seconds of the first call of the public function after `import sixd` and loading the robot ({ROWS} rows, "
+        f"Seconds of the first call of the public function after `import sixd` and loading the robot ({ROWS} states, "
         "float64). Cold: `SIXD_CACHE_DIR` is an empty folder. Warm: another process has filled it. 'unbatched': the "
         "first call for one state, after the batch. 'load': reading the robot's file, not part of the first call."
     )
@@ -80,7 +80,7 @@ def _environment(session: Session, cache: Path) -> dict[str, str]:
 
 
 def _imports(session: Session) -> None:
-    """`import sixd` beside `import numpy` in fresh processes, in turns; the first of each leaves bytecode behind."""
+    """`import sixd` and `import numpy` in fresh processes, alternating; the first of each leaves bytecode behind."""
     times: dict[str, list[float]] = {"numpy": [], "sixd": []}
     for _ in range(3 if session.quick else 10):
         for name, mine in times.items():

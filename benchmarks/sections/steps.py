@@ -1,4 +1,4 @@
-"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, beside its peers' calls."""
+"""Single steps in time: ``sixd.step`` for one state, with each kind of controller, compared with its peers' calls."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def measure(session: Session) -> None:
     report = session.report
     report.heading("Single steps")
     report.paragraph(
-        f"Nanoseconds of one call of `sixd.step` from Python for one state, by rk4 with a step of {1e3 * DT:g} ms: "
+        f"Nanoseconds of one call of `sixd.step` from Python for one state, with rk4 and a step of {1e3 * DT:g} ms: "
         "without a controller, with forces as an array, with `sixd.controllers.PD`, and with a function; in float32; "
-        f"of {BATCH} rows, the whole call; and by the method euler. Pinocchio has no integrator of this kind: four of "
-        "its ABA calls are what such a step needs at least. MuJoCo: `mj_step` with the integrator RK4, without "
-        "contacts and constraints, its state where the last step left it. The last two columns are fractions of their "
+        f"for {BATCH} states, the whole call; and with the method euler. Pinocchio has no integrator of this kind: "
+        "such a step needs at least four of its ABA calls. MuJoCo: `mj_step` with the integrator RK4, without "
+        "contacts and constraints, continuing from the last step's state. The last two columns are fractions of their "
         "times."
     )
     rows = []
@@ -75,8 +75,8 @@ def _ours(word: str, robot: Robot, states: States) -> Contender:
     eval(statement, names)  # compiles
 
     def result() -> Array:
-        found = np.concatenate(eval(statement, names), axis=-1)
-        return found if rows > 1 else found[None]
+        result = np.concatenate(eval(statement, names), axis=-1)
+        return result if rows > 1 else result[None]
 
     # those with forces compute something else; tests compare them
     compared = None if word in controllers else result
@@ -102,7 +102,7 @@ def _mujoco(robot: Robot, states: States) -> Contender:
             mujoco.mj_step(model, data)
             rows.append(np.concatenate([data.qpos, data.qvel]))
         end = np.array(rows)
-        found = sixd.interop.from_mujoco(robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
-        return np.concatenate(found, axis=1)
+        state = sixd.interop.from_mujoco(robot.model, end[:, : model.nq], end[:, model.nq :], mujoco_model=model)
+        return np.concatenate(state, axis=1)
 
     return Contender("MuJoCo", "mj_step(model, data)", names, 1, result, 1e-9, partial(begin, 0))

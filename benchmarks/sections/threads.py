@@ -17,7 +17,7 @@ LARGE = 100_000
 
 
 def measure(session: Session) -> None:
-    """RNEA of the panda, 100,000 rows, taking turns."""
+    """RNEA of the panda, 100,000 states, alternating."""
     report = session.report
     rows = LARGE if session.rows == 4096 else session.rows
     report.heading("Threads")
@@ -30,8 +30,8 @@ def measure(session: Session) -> None:
     finally:
         sixd.set_num_threads(1)
     speedup = ratio(timings["1"].median, timings["2"].median)
-    cells = [f"RNEA of the panda, {rows:,} rows", cell(timings["1"]), cell(timings["2"]), speedup]
-    report.table(["", "1 thread, ns per row", "2 threads, ns per row", "speed-up"], [cells])
+    cells = [f"RNEA of the panda, {rows:,} states", cell(timings["1"]), cell(timings["2"]), speedup]
+    report.table(["", "1 thread, ns a state", "2 threads, ns a state", "speed-up"], [cells])
 
 
 def _with_threads(n: int, contender: Contender) -> Contender:

@@ -1,4 +1,4 @@
-"""`make docs`: run the pages, compare what they show with what is stored, and build the site in build/docs/html."""
+"""`make docs`: run the pages, compare their outputs with the stored ones, and build the site in build/docs/html."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from machinery.page import DOCS, all_pages
 
 
 def main() -> int:
-    """Build the site; 0 if all pages ran, showed what is stored, and sphinx gave no warning."""
+    """Build the site; 0 if all pages ran, reproduced their stored outputs, and sphinx gave no warning."""
     parser = argparse.ArgumentParser(prog="python -m machinery", description=__doc__)
     parser.add_argument("--update", action="store_true", help="store what the pages show now")
     parser.add_argument("--only", default="", metavar="TEXT", help="run only pages whose names contain TEXT")
@@ -36,7 +36,7 @@ def main() -> int:
 
     target = BUILD / "html"
     if not options.only:
-        shutil.rmtree(target, ignore_errors=True)  # no pages of yesterday
+        shutil.rmtree(target, ignore_errors=True)  # no pages of an earlier build
     strict = [] if options.only else ["-W", "--keep-going"]
     failed = sphinx(["-b", "html", "-q", "-E", *strict, "-d", str(BUILD / "doctrees"), str(DOCS), str(target)])
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file()) / 1e6

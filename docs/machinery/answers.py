@@ -31,12 +31,12 @@ def tolerance(exercise: Exercise) -> float:
 
 
 def digits(exercise: Exercise) -> int:
-    """How many significant digits of a number are asked for: rounding to so many is within the tolerance."""
+    """The number of significant digits of an answer: rounding to this number is within the tolerance."""
     return max(1, math.ceil(1 - math.log10(2 * tolerance(exercise)) - 1e-9))
 
 
 def task(exercise: Exercise) -> dict[str, Any]:
-    """What static/exercise.js needs to know of an exercise."""
+    """The data of an exercise for static/exercise.js."""
     texts = {name: exercise.options.get(name, "") for name in ("answer", "unit", "constraint")}
     return texts | {
         "variables": variables(exercise),
@@ -84,10 +84,10 @@ def parsed(text: str, names: list[str]) -> Any:
     functions = dict(zip(FUNCTIONS, (sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log, Abs), strict=True))
     known = {**functions, "pi": pi, **{name: Symbol(name) for name in names}}
     steps = (*standard_transformations, convert_xor, implicit_multiplication)
-    found = parse_expr(text, local_dict=known, transformations=steps)
-    if unknown := {str(symbol) for symbol in found.free_symbols} - set(names):
+    expression = parse_expr(text, local_dict=known, transformations=steps)
+    if unknown := {str(symbol) for symbol in expression.free_symbols} - set(names):
         raise PageError(f"the answer has {min(unknown)!r}, which is not in :variables: ({' '.join(names) or 'none'}).")
-    return found
+    return expression
 
 
 def _samples(names: list[str], constraint: str | None = None) -> list[dict[str, float]]:
@@ -102,13 +102,13 @@ def _samples(names: list[str], constraint: str | None = None) -> list[dict[str, 
     from sympy import Symbol
 
     left, right = (parsed(side, names) for side in constraint.split("="))
-    slopes = {name: (left - right).diff(Symbol(name)) for name in names}
+    derivatives = {name: (left - right).diff(Symbol(name)) for name in names}
     for sample in samples:
         for _ in range(30):
             at = {Symbol(name): x for name, x in sample.items()}
-            slope = {name: float(slopes[name].subs(at)) for name in names}
-            by = float((left - right).subs(at)) / sum(x**2 for x in slope.values())
-            sample.update({name: x - by * slope[name] for name, x in sample.items()})
+            gradient = {name: float(derivatives[name].subs(at)) for name in names}
+            by = float((left - right).subs(at)) / sum(x**2 for x in gradient.values())
+            sample.update({name: x - by * gradient[name] for name, x in sample.items()})
     return samples
 
 

@@ -1,4 +1,4 @@
-"""The course as data: chapters, and which page works which exercise (docs/course/rows.toml); what a page contains."""
+"""The course as data: its chapters, the page of each exercise (docs/course/rows.toml), and the contents of a page."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def checks(page: Page) -> tuple[int, int]:
 
 
 def shortcomings(page: Page) -> list[str]:
-    """What a page of the course must have and this one has not."""
+    """The required parts that a page of the course lacks."""
     asserts, exercises = checks(page)
     source = "\n".join(cell.source for cell in page.cells)
     missing = {

@@ -27,7 +27,7 @@ EXECUTED, LIVE = BUILD / "executed", BUILD / "shown"
 
 
 def execute(pages: Iterable[Page], *, workers: int = 2, update: bool = False) -> list[str]:
-    """Run the pages that changed, and return what went wrong, one text for each page that failed."""
+    """Run the pages that changed, and return the errors, one text for each failed page."""
     library = _library()
     due = [page for page in pages if update or _key(page, library) != _done(page)]
     failures = []
@@ -84,7 +84,7 @@ def _scratch(path: Path) -> Path:
 
 
 def _done(page: Page) -> str | None:
-    """The key under which a page ran last, if what it is compared with is there too."""
+    """The key of the last run of a page, if its stored outputs exist too."""
     file = EXECUTED / f"{_hash(page.path.read_text(encoding='utf-8'))}.json"
     return json.loads(file.read_text(encoding="utf-8"))["key"] if file.exists() else None
 
@@ -95,7 +95,7 @@ def _key(page: Page, library: str) -> str:
 
 
 def _library() -> str:
-    """A hash of everything that a page's output depends on beside the page: the library and the runner."""
+    """A hash of everything else that a page's output depends on: the library and the runner."""
     files = [
         *sorted((ROOT / "src").rglob("*.py")),
         *sorted((ROOT / "src").rglob("*.js")),

@@ -36,8 +36,8 @@ _LINK = re.compile(r"\]\((?:\.\./)+(" + "|".join(OUTSIDE) + r")\.md")
 def read_page(text: str) -> nbformat.NotebookNode:
     """Return a page as a notebook with its outputs; a page without Python is a notebook with one text."""
     page = parse(text, Path("page"))
-    found = executed(text) if page.runs else None
-    outputs = iter(found or [])
+    ran = executed(text) if page.runs else None
+    outputs = iter(ran or [])
     cells, lines = [], []
     for line, part in page.parts:
         lines.append(line)
@@ -123,8 +123,8 @@ class CourseDirective(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
-class BesideDirective(SphinxDirective):
-    """``beside``: the source of a function, with equations beside its lines; see sources.py."""
+class SourceDirective(SphinxDirective):
+    """``source``: the source of a function, with equations next to its lines; see sources.py."""
 
     required_arguments = 1
     has_content = True
@@ -133,16 +133,16 @@ class BesideDirective(SphinxDirective):
         """Make the nodes."""
         name = self.arguments[0]
         head = f"`{name.partition(':')[2]}` in `{sources.file_of(name)}`"
-        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["beside"])
+        block = nodes.container("", *self.parse_text_to_nodes(head), classes=["annotated"])
         for row in sources.rows(name, "\n".join(self.content)):
             code = nodes.raw("", _lines(row.code), format="html")
-            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["beside-equation"])
-            block += nodes.container("", code, equation, classes=["beside-row"])
+            equation = nodes.container("", *self.parse_text_to_nodes(row.equation), classes=["annotated-equation"])
+            block += nodes.container("", code, equation, classes=["annotated-row"])
         return [block]
 
 
 def _lines(code: str) -> str:
-    """Source in colours; what does not fit in a line goes on below it, further in than the line begins."""
+    """Source in colours; the rest of a long line continues below it, with a larger indent."""
     blank = [len(line) - len(line.lstrip()) for line in code.splitlines()]
     shown = highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).splitlines()
     lines = [f'<span class="line" style="--indent: {n}ch">{x}\n</span>' for n, x in zip(blank, shown, strict=True)]
@@ -160,7 +160,7 @@ class ReferenceDirective(SphinxDirective):
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
-    """Copy MathJax and its fonts beside the pages, without its speech rules (18 MB), which these pages do not use."""
+    """Copy MathJax and its fonts next to the pages, without its speech rules (18 MB), which these pages do not use."""
     if error is None and app.builder.format == "html":
         package = importlib.util.find_spec("sphinx-mathjax-offline")
         assert package is not None
@@ -175,7 +175,7 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 
 
 def copy_summary(app: Sphinx, error: Exception | None) -> None:
-    """Write llms.txt beside the pages, its links to them."""
+    """Write llms.txt next to the pages, its links to them."""
     file = Path(app.srcdir) / "llms.txt"
     if error is None and app.builder.format == "html" and file.exists():
         text = re.sub(r"(\]\([^)]+)\.md\)", r"\1.html)", file.read_text(encoding="utf-8"))
@@ -183,11 +183,11 @@ def copy_summary(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register what conf.py asks for."""
+    """Register the parts that conf.py needs."""
     app.add_directive("exercise", ExerciseDirective)
     app.add_directive("course", CourseDirective)
     app.add_directive("reference", ReferenceDirective)
-    app.add_directive("beside", BesideDirective)
+    app.add_directive("source", SourceDirective)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", copy_summary)
     app.connect("html-page-context", _scripts)
@@ -198,7 +198,7 @@ def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], tre
     """Scripts only where they are used: those of exercises, of frames, and of formulas within a line."""
     if tree is None:
         return
-    # sphinx marks words that were searched for, in titles of drawings too, and asks for their extent: they have none
+    # sphinx marks searched words, also in titles of drawings, and reads their extent, which they do not have
     app.add_js_file(None, body="SVGElement.prototype.getBBox ??= () => new DOMRect();", priority=100)
     if any("exercise" in node["classes"] for node in tree.findall(nodes.container)):
         app.add_js_file("exercise.js", loading_method="defer")

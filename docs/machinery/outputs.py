@@ -1,4 +1,4 @@
-"""What the pages print, stored: one text file a page in docs/outputs, and the comparison of a run with it.
+"""Stored outputs of the pages: one text file a page in docs/outputs, and the comparison of a run with it.
 
 Texts must be equal, numbers to 1e-9 (of their size, or of 1). Pictures, frames, and cells with the tag `timing` are
 left out.
@@ -21,7 +21,7 @@ _KINDS = ("stdout", "text/plain", "text/latex", "text/markdown", "text/html")
 
 
 def stored_file(page: Page) -> Path:
-    """The file that holds what a page prints."""
+    """The file with the stored outputs of a page."""
     return STORED / f"{page.name}.txt"
 
 
@@ -36,7 +36,7 @@ def as_text(run: Run) -> str:
 
 
 def compare(run: Run) -> None:
-    """Raise PageError, with page, cell and difference, if a run shows something else than is stored."""
+    """Raise PageError, with page, cell and difference, if a run differs from the stored outputs."""
     file = stored_file(run.page)
     if not file.exists():
         raise PageError(f"{run.page.name}: its outputs are not stored. `make docs UPDATE=1` stores them.")

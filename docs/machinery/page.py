@@ -114,14 +114,14 @@ def _metadata(lines: list[str], path: Path) -> tuple[dict[str, str | tuple[str, 
         end = next(k for k, line in enumerate(lines[1:], 1) if line.rstrip() == "---")
     except StopIteration:
         raise SyntaxError(f"{path}: the metadata of line 1 does not end: expected a line '---' after it.") from None
-    found: dict[str, str | tuple[str, ...]] = {}
+    entries: dict[str, str | tuple[str, ...]] = {}
     for line in lines[1:end]:
         if (entry := re.match(r"^(\w+):[ ]*(.+)$", line)) is not None:
             value = entry[2].strip()
             listed = value.startswith("[") and value.endswith("]")
             items = tuple(x.strip().strip("'\"") for x in value[1:-1].split(",") if x.strip())
-            found[entry[1]] = items if listed else value.strip("'\"")
-    return found, end + 1
+            entries[entry[1]] = items if listed else value.strip("'\"")
+    return entries, end + 1
 
 
 def _end(lines: list[str], start: int, fence: str, path: Path) -> int:
@@ -135,10 +135,10 @@ def _end(lines: list[str], start: int, fence: str, path: Path) -> int:
 
 def _options(lines: list[str], start: int, end: int) -> tuple[dict[str, str], int]:
     """The options `:name: value` at the top of a directive, and the line of its text."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     while start < end and (option := _OPTION.match(lines[start])) is not None:
-        found[option[1]] = option[2].strip()
+        options[option[1]] = option[2].strip()
         start += 1
     while start < end and not lines[start].strip():
         start += 1
-    return found, start
+    return options, start

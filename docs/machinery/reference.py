@@ -13,7 +13,7 @@ from typing import Any
 
 import sixd
 
-# page, its title, and the modules whose names it lists; the first page that fits has a name
+# page, its title, and the modules whose names it lists; a name is on the first page that fits
 PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "models",
@@ -57,15 +57,15 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Simulation, forces, actuation",
         ("sixd.simulation", "sixd.trajectory", "sixd.forces", "sixd.actuation", "sixd.controllers"),
     ),
-    ("pictures", "Pages and drawings", ("sixd.viewer", "sixd.drawing")),
+    ("pictures", "Viewer, videos and drawings", ("sixd.viewer", "sixd.drawing")),
     ("compiled", "Compiled code, errors and warnings", ("sixd.engine", "sixd.runtime", "sixd.errors", "sixd.cuda")),
-    ("spatial", "sixd.spatial: the algebra", ("sixd.spatial",)),
+    ("spatial", "Spatial algebra: sixd.spatial", ("sixd.spatial",)),
     (
         "ready",
-        "sixd.zoo, sixd.interop, sixd.identification: ready models, other programs' states, measured parameters",
+        "Ready models, other programs' states, identification",
         ("sixd.zoo", "sixd.interop", "sixd.identification"),
     ),
-    ("spatial_v2", "sixd.spatial_v2: the original toolbox's names", ("sixd.spatial_v2",)),
+    ("spatial_v2", "spatial_v2's names: sixd.spatial_v2", ("sixd.spatial_v2",)),
 )
 MODULES = {
     "spatial": ("spatial",),
@@ -101,13 +101,13 @@ def page_of(name: str) -> str:
 
 
 def entries(page: str) -> list[Entry]:
-    """Everything that a page lists, in the order of the alphabet: functions, then classes, then modules' contents."""
+    """Everything that a page lists, in alphabetical order: functions, then classes, then modules' contents."""
     names = [name for name in sixd.__all__ if not inspect.ismodule(getattr(sixd, name)) and name != "__version__"]
-    found = [Entry(f"sixd.{name}", getattr(sixd, name)) for name in sorted(names) if page_of(name) == page]
-    found.sort(key=lambda entry: inspect.isclass(entry.thing))
+    listed = [Entry(f"sixd.{name}", getattr(sixd, name)) for name in sorted(names) if page_of(name) == page]
+    listed.sort(key=lambda entry: inspect.isclass(entry.thing))
     for module in MODULES.get(page, ()):
-        found += _contents(f"sixd.{module}", getattr(sixd, module))
-    return found
+        listed += _contents(f"sixd.{module}", getattr(sixd, module))
+    return listed
 
 
 def _contents(prefix: str, module: Any) -> list[Entry]:
@@ -207,11 +207,12 @@ def _block(fence: int, kind: str, head: str, body: str, option: str = "") -> str
 def _signature(thing: Any, *, skip: bool = False) -> str:
     """Names and defaults of the arguments, without annotations."""
     try:
-        given = list(inspect.signature(thing).parameters.values())
+        parameters = list(inspect.signature(thing).parameters.values())
     except (TypeError, ValueError):
         return "()"
     plain = [
-        p.replace(annotation=p.empty, default=p.default if p.default is p.empty else _Text(p.default)) for p in given
+        p.replace(annotation=p.empty, default=p.default if p.default is p.empty else _Text(p.default))
+        for p in parameters
     ]
     return str(inspect.Signature(plain[1:] if skip else plain))
 

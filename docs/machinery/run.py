@@ -1,4 +1,4 @@
-"""Runs the cells of a page one after another in one namespace, and keeps what they print and show.
+"""Runs the cells of a page one after another in one namespace, and keeps their outputs.
 
 As in a notebook the value of a cell's last expression is shown, by ``_repr_html_``, ``_repr_svg_``,
 ``_repr_markdown_``, ``_repr_latex_`` or ``repr``; a `;` at the end hides it. Viewers and figures are drawn only when
@@ -32,7 +32,7 @@ _RATE = re.compile(rf"([a-zA-Z]|{'|'.join(_GREEK)})(d|dd)_?(\d*)")
 
 
 class PageError(Exception):
-    """A page that does not run, whose answer is wrong, or that shows something else than is stored."""
+    """A page that does not run, whose answer is wrong, or whose outputs differ from the stored ones."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _execute(page: Page, cell: Cell, names: dict[str, Any], screen: _Screen) -> 
 
 
 class _Screen(io.TextIOBase):
-    """Collects what one cell prints and shows."""
+    """Collects the outputs of one cell."""
 
     def __init__(self, page: Page, number: int, outputs: list[Output], shows: Path | None) -> None:
         self.page, self.number, self.outputs, self.shows = page, number, outputs, shows
@@ -113,7 +113,7 @@ class _Screen(io.TextIOBase):
                 self.outputs.append(Output(self._bundle(value)))
 
     def finish(self) -> None:
-        """After the cell: what is left of the printed text, and open figures."""
+        """After the cell: the remaining printed text, and open figures."""
         self._flush()
         if "matplotlib.pyplot" in sys.modules:
             pyplot = sys.modules["matplotlib.pyplot"]
@@ -142,7 +142,7 @@ class _Screen(io.TextIOBase):
         return data or {"text/plain": repr(value)}
 
     def _frame(self, viewer: Any) -> dict[str, str]:
-        """A viewer's page, saved beside the site and shown in a frame that loads when it is scrolled to."""
+        """A viewer's page, saved next to the site and shown in a frame that loads when the reader scrolls to it."""
         viewer.close()
         if self.shows is None:
             return {"viewer": ""}

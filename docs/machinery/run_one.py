@@ -12,7 +12,7 @@ from machinery.run import PageError, run
 
 
 def main(paths: list[str]) -> int:
-    """Run pages and print what they would store; 1 if one fails."""
+    """Run pages and print the outputs that they would store; 1 if one fails."""
     for path in paths:
         start = time.perf_counter()
         try:

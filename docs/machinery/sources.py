@@ -1,4 +1,4 @@
-"""The library's own source lines beside equations: for the pages of theory.
+"""The library's own source lines next to equations, for the pages of theory.
 
 A page names a function and, for some of its lines, a piece of the line and the equation that belongs to it. What is
 shown is the source as it is installed; a piece that is not in it any more is an error.
@@ -18,12 +18,12 @@ from pathlib import Path
 from machinery.page import DOCS, Page
 from machinery.run import PageError
 
-_DIRECTIVE = re.compile(r"^```\{beside\} (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_DIRECTIVE = re.compile(r"^```\{source\} (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Row:
-    """Lines of source, and the equation beside them as Markdown; "" if none."""
+    """Lines of source, and the equation next to them as Markdown; "" if none."""
 
     code: str
     equation: str
@@ -71,7 +71,7 @@ def file_of(name: str) -> Path:
 
 
 def used(page: Page) -> Iterator[tuple[str, str]]:
-    """The names and notes of a page's directives ``beside``."""
+    """The names and notes of a page's directives ``source``."""
     yield from _DIRECTIVE.findall(page.text)
 
 

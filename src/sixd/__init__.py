@@ -118,12 +118,11 @@ from sixd.model import (
 from sixd.runtime.cache import cache_info, clear_cache
 from sixd.runtime.threads import get_num_threads, set_num_threads
 from sixd.simulation.ensemble.draws import grid
-from sixd.simulation.ensemble.ensemble import ensemble
-from sixd.simulation.gradients.rollout_gradient import rollout_gradient
-from sixd.simulation.gradients.step_derivatives import step_derivatives
+from sixd.simulation.functions import ensemble, rollout_gradient, simulate, step, step_derivatives
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
-from sixd.simulation.simulate import simulate, step
+from sixd.simulation.scenario import Scenario
+from sixd.simulation.stepper import Stepper
 from sixd.spatial import (
     Inertia,
     box,
@@ -212,6 +211,7 @@ __all__ = [
     "Rolling",
     "RollingSphere",
     "ScalarTypeError",
+    "Scenario",
     "Shape",
     "ShapeError",
     "SimulationWarning",
@@ -220,6 +220,7 @@ __all__ = [
     "Spherical",
     "SpringDamper",
     "State",
+    "Stepper",
     "Thruster",
     "TraceError",
     "Trajectory",

@@ -206,9 +206,7 @@ def test_mobility_prints_in_one_line():
         "four_bar: 1 DoF = 3 of the joints - 2 independent of 5 equations, 3 redundant "
         "(3 in Loop(coupler_end, rocker_end))"
     )
-    assert (
-        str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 DoF = 2 of the joints - 0 independent of 0 equations"
-    )
+    assert str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 DoF = 2 of the joints - 0 independent of 0 equations"
 
 
 def test_mobility_at_a_configuration():

@@ -197,7 +197,7 @@ def test_printing():
     assert repr(found) == "<Comparison of 'arm' and 'arm': 2 differences (1 in masses, 1 in dynamics)>"
     assert "mass [kg]" in found._repr_html_()
     assert str(sixd.compare(arm(), arm(), states=0)) == (
-        "a: arm, b: arm: no differences\ninverse dynamics: not compared, none were asked for"
+        "a: arm, b: arm: no differences\ninverse dynamics: not compared, no states were requested"
     )
     many = sixd.compare(sixd.zoo.pendulum(300), sixd.zoo.pendulum(), states=0)
     assert "… and " in str(many)

@@ -102,7 +102,7 @@ def mimics(*relations):
         (lambda: sixd.from_dh([{"a": np.nan}]), "row 1: a is nan"),
         (lambda: sixd.from_dh([(0, 0, 0)]), r"row 1 is \(0, 0, 0\), expected a mapping .*, or a tuple \(alpha, a, d, theta"),
         (lambda: sixd.from_dh([(0, 0, 0, 0, "fixd")]), "no joint type named 'fixd'. Did you mean 'fixed'?"),
-        (lambda: sixd.from_dh([{"joint": "fixed", "damping": 1}]), "row 1 is fixed and has damping, expected none"),
+        (lambda: sixd.from_dh([{"joint": "fixed", "damping": 1}]), "row 1 is fixed and has damping, expected no such entry"),
         (lambda: sixd.from_dh([], convention="classic"), "no convention named 'classic'"),
         (lambda: sixd.zoo.planar(2.5), "n is 2.5, expected a whole number"),
         (lambda: sixd.ModelBuilder().add_body(None, "world", sixd.Revolute("z")), "name is None, expected a non-empty string"),
@@ -186,9 +186,9 @@ def test_broken_shapes_do_not_stop_a_load(inside):
 @pytest.mark.parametrize(
     ("inertial", "missing"),
     [
-        ("<mass value='1'/>", "no <inertia>, zero is taken"),
-        ("<inertia ixx='1' iyy='1' izz='1'/>", "no <mass>, zero is taken"),
-        ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is taken"),
+        ("<mass value='1'/>", "no <inertia>, zero is assumed"),
+        ("<inertia ixx='1' iyy='1' izz='1'/>", "no <mass>, zero is assumed"),
+        ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is assumed"),
     ],
 )
 def test_incomplete_inertials_are_told(inertial, missing):

@@ -104,10 +104,10 @@ def test_version(call):
         (["nope"], "There are: demo, info"),
         (["export", "pendulum", "zzz"], "projections, constraint_jacobian, constraint_error, constraint_velocity"),
         (["export", "pendulum", "energy", "-o", ""], "export: --output is empty, expected a name."),
-        (["bench", "pendulum", "--functions", ""], "expected names with commas"),
-        (["bench", "pendulum", "--frame", "tip"], "no function of one among inverse_dynamics"),
+        (["bench", "pendulum", "--functions", ""], "expected names separated by commas"),
+        (["bench", "pendulum", "--frame", "tip"], "but none of inverse_dynamics"),
         (["bench", "planar", "--functions", "pose", "--frame", "tp"], "Did you mean 'tip'?"),
-        (["equations", "pendulum", "--what", ""], "expected names with commas"),
+        (["equations", "pendulum", "--what", ""], "expected names separated by commas"),
         (["equations", "pendulum", "--what", "M", "--format", "python"], "does not go with --format python"),
         (["view", "pendulum", "--q", "5,5"], "view: --q has 2 numbers, expected 1"),
         (["info", "panda_arm", "--jsn"], "--jsn"),
@@ -120,9 +120,9 @@ def test_version(call):
     ],
 )
 def test_wrong_usage(call, arguments, message):
-    told = fails(call(*arguments), 2)
-    assert message in told
-    assert "--help" in told
+    text = fails(call(*arguments), 2)
+    assert message in text
+    assert "--help" in text
 
 
 def test_unexpected_errors_are_one_sentence(call, monkeypatch):
@@ -130,8 +130,8 @@ def test_unexpected_errors_are_one_sentence(call, monkeypatch):
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr(sixd, "check", broken)
-    told = fails(call("check", "pendulum"))
-    assert told == (
+    text = fails(call("check", "pendulum"))
+    assert text == (
         "error: RuntimeError: first line second line. This is unexpected: run again with --debug to see where.\n"
     )
     for arguments in (["--debug", "check", "pendulum"], ["check", "pendulum", "--debug"]):
@@ -146,7 +146,7 @@ def test_too_little_memory(call, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(sixd, "check", greedy)
-    assert fails(call("check", "pendulum")) == "error: there is not enough memory for that. Ask for less at once.\n"
+    assert fails(call("check", "pendulum")) == "error: there is not enough memory. Reduce the batch or the duration.\n"
 
 
 def test_interrupted(call, monkeypatch):
@@ -254,8 +254,8 @@ def test_a_pipe_gets_every_column(call, monkeypatch, tmp_path):
     (row,) = [line for line in lines if f"{names['link']}7 " in line]
     for cell in (f"{names['joint']}7", "-2.897 … 2.897 rad", "12 N m", "2.61 rad/s", "damping 2", "0.736"):
         assert cell in row
-    told = call("check", "puma560")[1].splitlines()
-    assert any("break the triangle inequality" in line and "principal moments" in line for line in told)
+    findings = call("check", "puma560")[1].splitlines()
+    assert any("break the triangle inequality" in line and "principal moments" in line for line in findings)
 
 
 def test_columns_that_are_left_out_are_named(call, monkeypatch):
@@ -325,14 +325,14 @@ def test_a_file_wins_over_the_zoo(call, tmp_path):
         ("rolling_d", "Did you mean 'rolling_disc'?"),
         ("link", "Did you mean 'two_link_arm'?"),
         ("robots", "Did you mean 'robot.urdf'?"),
-        ("qqqqqq", "`sixd info` lists the zoo"),
+        ("qqqqqq", "`sixd info` lists the ready-made models"),
         ("no/such.urdf", "cannot read 'no/such.urdf'"),
         ("none.urdf", "In that folder: robot.urdf"),
         ("robt.urdf", "there is no such file. Did you mean 'robot.urdf'?"),
         ("./Robot.URDF", "Did you mean 'robot.urdf'?"),
-        ("  ", "expected a file or a name of the zoo"),
-        (".", "it is a folder, expected a file. It holds 'robot.urdf'."),
-        ("empty", "No robot file lies in it."),
+        ("  ", "expected a file or a ready-made model"),
+        (".", "it is a folder, expected a file. It contains 'robot.urdf'."),
+        ("empty", "It contains no robot file."),
         ("a\0b.urdf", "cannot read"),
     ],
 )
@@ -406,7 +406,7 @@ def test_info_alone_lists_the_zoo(call):
 def test_check_of_a_clean_robot(call):
     status, out, err = call("check", "panda_arm")
     assert (status, err) == (0, "")
-    assert "nothing doubtful" in out
+    assert "no likely mistakes" in out
     assert json.loads(call("check", "panda_arm", "--json")[1]) == {
         "robot": "panda_arm",
         "plausible": True,
@@ -443,7 +443,7 @@ def test_meshes_that_are_not_there_are_a_remark(call, tmp_path):
     (tmp_path / "p").mkdir()
     for name in "abcdef":
         (tmp_path / "p" / f"{name}.stl").write_text("")
-    assert "nothing doubtful" in call("check", "robot.urdf", "--package-dir", ".")[1]
+    assert "no likely mistakes" in call("check", "robot.urdf", "--package-dir", ".")[1]
 
 
 def test_remarks_are_no_faults_unless_strict(call):
@@ -533,14 +533,14 @@ def test_long_equations_are_announced(call, monkeypatch):
 
 def test_long_compiling_is_announced(call, monkeypatch):
     """While it is under way, on standard error, which is not a terminal here."""
-    told, assemble, note = threading.Event(), machine.assemble, entry_point._note
+    noted, assemble, note = threading.Event(), machine.assemble, entry_point._note
 
     def tell(what):
         note(what)
-        told.set()
+        noted.set()
 
     def slow(*arguments):
-        assert told.wait(60)  # a guard alone
+        assert noted.wait(60)  # a guard alone
         return assemble(*arguments)
 
     monkeypatch.setenv("SIXD_CACHE_DIR", "off")
@@ -579,10 +579,10 @@ def test_equations_that_take_long_need_force(call, monkeypatch):
         return derived
 
     monkeypatch.setattr(sixd, "equations", announced)
-    told = fails(call("equations", "humanoid"))
-    assert "C of 'humanoid' takes some 108 minutes, expected less than 5 minutes. --what M,g is quick." in told
-    assert "--force" in told
-    assert "model.lock" in told
+    text = fails(call("equations", "humanoid"))
+    assert "C of 'humanoid' takes about 108 minutes, expected less than 5 minutes. --what M,g is quick." in text
+    assert "--force" in text
+    assert "model.lock" in text
     assert call("equations", "humanoid", "--force")[::2] == (0, "warning: C is long.\n")
     assert call("equations", "humanoid", "--what", "M,g")[::2] == (0, "")
     assert "C of 'humanoid'" in fails(call("equations", "humanoid", "--what", "M,C"))
@@ -619,12 +619,12 @@ def test_export_replaces_nothing_unasked(call, tmp_path):
     ("arguments", "message"),
     [
         (["massmatrix"], "Did you mean 'mass_matrix'?"),
-        (["jacobian"], "needs --frame"),
+        (["jacobian"], "requires --frame"),
         (["jacobian", "--frame", "tp"], "Did you mean 'tip'?"),
-        (["mass_matrix", "--frame", "tip"], "takes no --frame"),
-        (["mass_matrix", "--f-ext"], "takes no external forces"),
-        (["mass_matrix", "--given", "link1"], "takes no --given"),
-        (["hybrid_dynamics"], "needs --given"),
+        (["mass_matrix", "--frame", "tip"], "has no option --frame"),
+        (["mass_matrix", "--f-ext"], "has no external forces"),
+        (["mass_matrix", "--given", "link1"], "has no option --given"),
+        (["hybrid_dynamics"], "requires --given"),
         (["hybrid_dynamics", "--given", "lnk1"], "Did you mean"),
         (["mass_matrix", "--name", "a b"], "expected letters"),
         (["mass_matrix", "-o", "file/sub"], "cannot make the folder"),
@@ -678,7 +678,7 @@ def test_cache(call, tmp_path, monkeypatch):
 
 
 def test_bench(call, monkeypatch):
-    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.MEASUREMENT", 1e-3)
     _, out, err = call("bench", "pendulum", "--rounds", "2", "--batch", "256")
     assert err == ""
     assert "inverse_dynamics" in out
@@ -695,10 +695,10 @@ def test_a_robot_that_cannot_move(call, tmp_path):
     file = urdf(tmp_path, '<robot name="stone"><link name="a"/></robot>')
     assert call("info", file)[0] == call("check", file)[0] == call("equations", file)[0] == 0
     for name in ("bench", "simulate"):
-        assert "'stone' has no freedoms" in fails(call(name, file))
+        assert "'stone' has no degrees of freedom" in fails(call(name, file))
 
 
-def test_bench_beside_pinocchio(monkeypatch):
+def test_bench_with_pinocchio(monkeypatch):
     pytest.importorskip("pinocchio")
     rows, remark = measure(sixd.zoo.ur_arm(), ["inverse_dynamics", "mass_matrix"], 16, rounds=1)
     assert remark == ""
@@ -765,8 +765,8 @@ def test_arguments_and_srdf(call, tmp_path):
     (tmp_path / "robot.srdf").write_text("<robot name='r'><group_state name='home' group='arm'/></robot>")
     assert call("info", urdf(tmp_path), "--srdf", tmp_path / "robot.srdf")[0] == 0
     assert "cannot read" in fails(call("info", urdf(tmp_path), "--srdf", tmp_path / "none.srdf"))
-    assert "takes no --srdf" in fails(call("info", "panda_arm", "--srdf", "x.srdf"))
-    assert "takes no --argument" in fails(call("info", "panda_arm", "--argument", "a=1"))
+    assert "which has no --srdf" in fails(call("info", "panda_arm", "--srdf", "x.srdf"))
+    assert "which has no --argument" in fails(call("info", "panda_arm", "--argument", "a=1"))
     options = ("--fixed-base", "--srdf", tmp_path / "robot.srdf")
     _, _, err = call("equations", urdf(tmp_path, WRONG), *options, "--what", "g")
     assert "--fixed-base --srdf" in err

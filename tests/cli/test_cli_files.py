@@ -43,7 +43,7 @@ def test_convert_examples(call, tmp_path):
 
 
 def test_standard_output_by_its_names(call, tmp_path):
-    """The text alone, as for -, and no file beside."""
+    """The text alone, as for -, and no file."""
     options = ("--to", "mjcf", "--no-shapes")
     wanted = call("convert", "two_link_arm", "-", *options)
     assert wanted[1].startswith("<mujoco")
@@ -108,8 +108,8 @@ def test_no_file_is_lost(call, tmp_path):
     text = (tmp_path / "arm.urdf").read_text()
     (tmp_path / "link.urdf").symlink_to(tmp_path / "arm.urdf")
     for out in ("arm.urdf", "./arm.urdf", "link.urdf"):
-        assert "is the file that is read" in fails(call("convert", "arm.urdf", out, "--force"))
-        assert "is the file that is read" in fails(call("equations", "arm.urdf", "-o", out, "--force"))
+        assert "is the robot's own file" in fails(call("convert", "arm.urdf", out, "--force"))
+        assert "is the robot's own file" in fails(call("equations", "arm.urdf", "-o", out, "--force"))
     assert (tmp_path / "arm.urdf").read_text() == text
     (tmp_path / "old.xml").write_text("old")
     assert "'old.xml' exists already" in fails(call("convert", "arm.urdf", "old.xml"))
@@ -182,7 +182,7 @@ def test_compare_by_order_and_floating_base(call, tmp_path):
         (["--tol", "-1"], "--tol is -1"),
         (["--tol", "nan"], "--tol is nan"),
         (["--ignore", "mass"], "no kind named 'mass'. Did you mean 'masses'?"),
-        (["--ignore", ""], "expected names with commas"),
+        (["--ignore", ""], "expected names separated by commas"),
         (["--states", "-1"], "--states"),
         (["--by", "size"], "size"),
     ],

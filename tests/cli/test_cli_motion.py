@@ -25,7 +25,7 @@ def _call(capsys, tmp_path, monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["simulate", "view", "bench", "cache", "demo"])
 def test_examples_run(call, name, monkeypatch, tmp_path):
-    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.MEASUREMENT", 1e-3)
     if name == "cache":  # that of the tests is not to be cleared
         monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path / "cache"))
     if name == "demo":  # the tour of ten seconds of motion differs by a number from the quick one
@@ -110,13 +110,13 @@ def test_named_joints_keep_their_values(call):
     assert np.abs(sixd.constraint_error(model, facts["q_start"])).max() < 1e-10
     assert np.abs(sixd.constraint_velocity(model, facts["q_start"], facts["qd_start"])).max() < 1e-10
     _, out, err = call(*start, "--q", "9,9,9")
-    assert err.startswith("note: --q was changed, because the constraints do not hold there: crank 9 → ")
+    assert err.startswith("note: --q was changed, because it violates the constraints: crank 9 → ")
     assert err.count("\n") == 1
-    # one freedom: of two joints the first is kept
+    # one degree of freedom: of two joints the first is kept
     _, out, err = call(*start, "--q", "crank=1,coupler=3", "--qd", "crank=1,coupler=9")
     facts = json.loads(out)
     assert (facts["q_start"][0], facts["qd_start"][0]) == (1.0, 1.0)
-    assert "hold there: coupler 3 → " in err
+    assert "violates the constraints: coupler 3 → " in err
     assert "note: --qd was changed" in err
 
 
@@ -124,7 +124,7 @@ def test_long_assembly_is_announced(call, monkeypatch):
     monkeypatch.setattr("sixd.cli.arguments.initial_state._LONG", 0.0)
     monkeypatch.setattr("sixd.cli.arguments.initial_state._MANY", 10)
     _, _, err = call("simulate", "four_bar", "--batch", 10, "--duration", 0.01)
-    assert err.startswith("note: assembling 10 states one by one takes some ")
+    assert err.startswith("note: assembling 10 states one by one takes about ")
 
 
 def test_random_states_are_those_of_the_joints():
@@ -155,21 +155,21 @@ def test_the_seed_is_reported(call):
 
 def test_unnamed_joints_are_drawn(call):
     arguments = ["simulate", "planar", "--duration", 0.01, "--json", "--random", 2]
-    drawn, given = (json.loads(call(*arguments, *more)[1])["q_start"] for more in ([], ["--q", "link1=0.25"]))
-    assert given == [0.25, drawn[1]]
+    drawn, named = (json.loads(call(*arguments, *more)[1])["q_start"] for more in ([], ["--q", "link1=0.25"]))
+    assert named == [0.25, drawn[1]]
 
 
 @pytest.mark.parametrize("arguments", [["--batch", 10**13], ["--duration", 1e9, "--dt", 1e-6]])
 def test_motions_beyond_the_memory_are_refused(call, arguments):
     """Before a state is drawn."""
-    assert "GB of memory that are free" in fails(call("simulate", "humanoid", *arguments))
+    assert "GB of free memory" in fails(call("simulate", "humanoid", *arguments))
 
 
 def test_energy_is_not_called_constant_when_it_is_not(call):
     start = ["simulate", "double_pendulum", "--q", "3,0", "--method", "euler", "--dt", 0.1]
     out = call(*start)[1]
     assert "constant" not in out
-    assert "though nothing drives or rubs" in out
+    assert "without friction and controller" in " ".join(out.split())
     facts = json.loads(call(*start, "--json")[1])
     assert (facts["conservative"], facts["energy_is_constant"]) == (True, False)
 
@@ -177,11 +177,11 @@ def test_energy_is_not_called_constant_when_it_is_not(call):
 def test_energies_that_are_not_finite(call, monkeypatch):
     whole = sixd.simulate(sixd.zoo.pendulum(), [[1.0], [0.5]], None, 0.1)
     kinetic, potential = whole.kinetic.copy(), whole.potential
-    for rows, told in (([0], "; not finite in 1 rollout"), ([0, 1], "energy     not finite")):
-        kinetic[rows, -1] = np.inf
+    for failed, text in (([0], "; not finite in 1 rollout"), ([0, 1], "energy     not finite")):
+        kinetic[failed, -1] = np.inf
         motion = dataclasses.replace(whole, known={**whole.known, "kinetic": kinetic.copy(), "potential": potential})
         monkeypatch.setattr(sixd, "simulate", lambda *_, motion=motion, **__: motion)
-        assert told in call("simulate", "pendulum", "--batch", 2)[1]
+        assert text in call("simulate", "pendulum", "--batch", 2)[1]
     assert json.loads(call("simulate", "pendulum", "--batch", 2, "--json")[1])["energy_change"] is None
 
 
@@ -193,8 +193,8 @@ def test_records_of_adaptive_methods(call):
 
 
 def test_quaternions_of_length_zero(call):
-    told = fails(call("simulate", "falling_sphere", "--q", "0,0,0,0,0,0,1"), 2)
-    assert "the quaternion of joint 'sphere' is zero in the state, expected length 1, in the order w, x, y, z" in told
+    text = fails(call("simulate", "falling_sphere", "--q", "0,0,0,0,0,0,1"), 2)
+    assert "the quaternion of joint 'sphere' is zero in the state, expected length 1, in the order w, x, y, z" in text
 
 
 def test_controllers(call):
@@ -215,12 +215,12 @@ def test_controllers_of_a_floating_base(call):
     """A controller that pushes what no motor drives says so; a state that does not fit names a joint that can be set."""
     start = ["simulate", "falling_sphere", "--duration", 0.01]
     _, _, err = call(*start, "--controller", "gravity")
-    assert err.startswith("note: the controller also acts on sphere, which no motor drives")
+    assert err.startswith("note: the controller also acts on sphere, which has no motor")
     assert "model=model" in err
     assert call(*start)[2] == ""
-    told = fails(call(*start, "--controller", "pd:1,1", "--target", "0"), 2)
-    assert "--target has 1 number, expected 7" in told
-    assert "--target sphere=1:0:0:0:0:0:0." in told
+    text = fails(call(*start, "--controller", "pd:1,1", "--target", "0"), 2)
+    assert "--target has 1 number, expected 7" in text
+    assert "--target sphere=1:0:0:0:0:0:0." in text
     assert "--q left_forearm=0.5." in fails(call("simulate", "humanoid", "--q", "0"), 2)
 
 
@@ -237,21 +237,21 @@ def test_methods(call, method):
         (["--q", "1,2"], "--q has 2 numbers, expected 1"),
         (["--qd", "1,2"], "--qd has 2 numbers, expected 1"),
         (["--q", "rod2=1"], "Did you mean 'rod1'?"),
-        (["--q", "rod1=1:2"], "with colons between"),
+        (["--q", "rod1=1:2"], "separated by colons"),
         (["--q", "one"], "expected a number such as"),
         (["--q", "inf"], "expected a number such as"),
         (["--controller", "pdd:1,2"], "There are: none, gravity, pd:KP,KD"),
-        (["--controller", "pd"], "expected its gains, too: pd:KP,KD, such as pd:100,20."),
+        (["--controller", "pd"], "expected it with gains: pd:KP,KD, such as pd:100,20."),
         (["--controller", "gravity+pd:"], "gravity+pd:KP,KD"),
-        (["--controller", "gravity:1,2"], "Is gravity+pd:1,2 meant?"),
+        (["--controller", "gravity:1,2"], "Did you mean gravity+pd:1,2?"),
         (["--controller", "pd:1"], "expected two gains"),
         (["--controller", "pd:1,x"], "expected a number such as"),
         (["--controller", "pd:-1,0"], "kp"),
-        (["--q", "rod1=1,rod1=2"], "gives joint 'rod1' twice"),
+        (["--q", "rod1=1,rod1=2"], "has joint 'rod1' twice"),
         (["--q", "rod1=1,2"], "expected joint=2"),
         (["--q", "1:2:3"], "--q rod1=1:2:3"),
         (["-o", ""], "--output is empty"),
-        (["--target", "1"], "without --controller pd"),
+        (["--target", "1"], "requires --controller pd"),
         (["--dt", "0"], "--dt is 0, expected a finite number above 0"),
         (["--dt", "nan"], "--dt is nan"),
         (["--duration", "-1"], "--duration is -1, expected a finite number of at least 0"),
@@ -284,7 +284,7 @@ def test_high_gains_just_work(call):
     assert status == 0
     assert "by implicit" in out
     (note,) = err.splitlines()
-    assert note.startswith("note: method 'implicit' was chosen, since the step dt = 0.001 s is beyond the limit of")
+    assert note.startswith("note: method 'implicit' is used, since the step dt = 0.001 s is beyond the limit of")
     assert "method 'rk4', 1.8" in note
     assert "a mode mostly of joint 'joint6' decays" in note
     status, out, err = call(*start, "--json")
@@ -337,9 +337,9 @@ def test_states_on_the_command_line():
     np.testing.assert_array_equal(parse_state(arm, "--q", ",".join(map(repr, q.tolist()))), q)
     name = next(n for n in arm.joint_names if arm.q_slice(n).stop - arm.q_slice(n).start > 1)
     place = arm.q_slice(name)
-    given = parse_state(arm, "--q", f"{name}={':'.join(map(repr, q[place].tolist()))}")
-    np.testing.assert_array_equal(given[place], q[place])
-    np.testing.assert_array_equal(np.delete(given, np.r_[place]), np.delete(arm.neutral(), np.r_[place]))
+    parsed = parse_state(arm, "--q", f"{name}={':'.join(map(repr, q[place].tolist()))}")
+    np.testing.assert_array_equal(parsed[place], q[place])
+    np.testing.assert_array_equal(np.delete(parsed, np.r_[place]), np.delete(arm.neutral(), np.r_[place]))
     assert parse_number("--q", " -45deg") == -np.pi / 4
 
 
@@ -373,7 +373,7 @@ def test_videos_of_motions(call, tmp_path, monkeypatch):
     assert (tmp_path / "own.gif").read_bytes() == (tmp_path / "again.gif").read_bytes()
     assert (tmp_path / "own.gif").read_bytes().startswith(b"GIF89a")
     assert "--force" in fails(call("view", "pendulum", "swing.npz", "--video", "own.gif"))
-    assert "--video needs a TRAJECTORY" in fails(call("view", "pendulum", "--video", "new.gif"), 2)
+    assert "--video requires a TRAJECTORY" in fails(call("view", "pendulum", "--video", "new.gif"), 2)
     assert "ends in one of .mp4, .gif" in fails(call("view", "pendulum", "swing.npz", "--video", "new.avi"), 2)
 
 
@@ -388,10 +388,10 @@ def test_view_refused(call, tmp_path):
     (tmp_path / "x.html").write_text("mine")
     assert "--force" in fails(call("view", "pendulum", "--save", "x.html"))
     assert call("view", "pendulum", "--save", "x.html", "--force")[0] == 0
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
         assert str(port) in fails(call("view", "pendulum", "--no-browser", "--port", port))
 
 
@@ -400,7 +400,7 @@ def test_view_refused(call, tmp_path):
 
 @pytest.mark.long
 def test_demo(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("sixd.cli.commands.bench.TURN", 1e-3)
+    monkeypatch.setattr("sixd.cli.commands.bench.MEASUREMENT", 1e-3)
     page = tmp_path / "sixd_demo.html"
     page.write_text("of a tour before")  # is replaced
     status, out, err = call("demo", "--quick")

@@ -30,10 +30,7 @@ def run(text, script):
 
 def moved(model, q, qd, steps, method="rk4", **options):
     """q and qd after so many steps of 1 ms in JavaScript."""
-    setup = make_setup(
-        "simulate", model, q, qd, sample_time=None, f_ext=None, parameters=None, constraints="projected",
-        stabilisation=0.0, seed=None, **{"controller": None, "forces": ()} | options,
-    )  # fmt: skip
+    setup = make_setup("simulate", sixd.Scenario(model, **{"stabilisation": 0.0} | options), q, qd)
     recipe = make_recipe(setup.problem, method)
     given = {"q": setup.q[0], "qd": setup.qd[0], "u": setup.u[0], "h": [1e-3]}
     given |= {f"constant {name}": x[0].ravel() for name, x in setup.constants.items()}

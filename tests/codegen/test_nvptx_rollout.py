@@ -47,11 +47,7 @@ def setup_of(model, rng, dtype="float64", rows=33, q=None, qd=None, **options):
     """A setup with random states."""
     q = np.stack([model.random_configuration(rng) for _ in range(rows)]) if q is None else q
     qd = rng.uniform(-1, 1, (rows, model.nv)) if qd is None else qd
-    usual = {
-        "controller": None, "sample_time": None, "f_ext": None, "forces": (), "parameters": None,
-        "constraints": "projected", "stabilisation": 20.0, "seed": None,
-    }  # fmt: skip
-    return make_setup("test", model, q.astype(dtype), qd.astype(dtype), **{**usual, **options})
+    return make_setup("test", sixd.Scenario(model, **options), q.astype(dtype), qd.astype(dtype))
 
 
 def given(setup, method, h):

@@ -1,4 +1,4 @@
-"""Controllers: closed forms, the laws they promise on every joint type, the same results as compiled code, and messages."""
+"""Controllers: closed forms, the properties they promise on every joint type, the same results as compiled code, and messages."""
 
 import pickle
 
@@ -20,7 +20,7 @@ def close(got, wanted, tolerance=1e-12):
 
 
 class Course:
-    """A target that turns every joint: from ``start`` along ``dq`` to and fro; picklable."""
+    """A target that moves every joint: from ``start`` along ``dq`` and back; picklable."""
 
     def __init__(self, model, rng):
         self.model, self.start = model, model.random_configuration(rng)
@@ -31,7 +31,7 @@ class Course:
 
 
 class Circle:
-    """A pose that moves on a circle and turns about an axis of its own."""
+    """A pose that moves on a circle and rotates about an axis of its own."""
 
     def __call__(self, t):
         T = sixd.placement((0.3, 0.1, 0.2)).astype(object)
@@ -63,7 +63,7 @@ def every_controller(model, rng):
     ]
 
 
-# laws on every joint type -----------------------------------------------------------------------
+# properties on every joint type -----------------------------------------------------------------
 
 
 @pytest.mark.many
@@ -89,10 +89,10 @@ def test_the_targets_derivatives_are_exact(kind, rng):
     close(at.q, course(t))
     close(at.qd, model.difference(course(t - h), course(t + h)) / (2 * h), 1e-7)  # differences of order h²
     close(at.qdd, (reference.at(t + h).qd - reference.at(t - h).qd) / (2 * h), 1e-7)
-    # given by hand, they are taken as they are; an acceleration is that of the velocity given
-    given = Reference("PD", model, course, lambda t: reference.at(t).qd)
-    close(given.at(t).qd, at.qd)
-    close(given.at(t).qdd, at.qdd)
+    # explicit velocities and accelerations are used as they are; else the velocity is differentiated
+    explicit = Reference("PD", model, course, lambda t: reference.at(t).qd)
+    close(explicit.at(t).qd, at.qd)
+    close(explicit.at(t).qdd, at.qdd)
     close(Reference("PD", model, course, at.qd, at.qd * 2).at(t).qdd, at.qd * 2)
     still = Reference("PD", model, course.start).at(t)
     assert not still.qd.any()
@@ -115,7 +115,7 @@ def test_computed_torque_makes_the_error_linear(kind, rng):
         )
         e, e_rate = reference.errors(t, q, qd)
         close((after[1] - before[1]) / (2 * h) + kd * e_rate + kp * e, np.zeros(model.nv), 1e-6)  # differences
-        if model.nq == model.nv:  # on a vector space the law is an identity of the accelerations
+        if model.nq == model.nv:  # on a vector space the error equation is an identity of the accelerations
             close(reference.at(t).qdd - qdd + kd * e_rate + kp * e, np.zeros(model.nv), 1e-9)
             close((after[0] - before[0]) / (2 * h), e_rate, 1e-6)
 
@@ -198,7 +198,7 @@ def test_gravity_compensation_keeps_an_arm_where_it_is():
 
 
 def test_task_space_pd_is_a_spring_at_the_frame(rng):
-    """tau is the slope of ½ kp ‖e‖², against central differences; the damper takes kd ‖v‖²."""
+    """tau is the gradient of ½ kp ‖e‖², against central differences; the damper dissipates kd ‖v‖²."""
     model = samples.single_joint("free", passive=False)
     target, frame, h = sixd.placement((0.5, 0.2, 0.1), (0.3, 0.2, 0.1)), "frame2", 1e-6
     for goal, kp in ((target, np.array([5.0] * 3 + [2.0] * 3)), (target[:3, 3], np.array([2.0, 3.0, 4.0]))):
@@ -212,10 +212,10 @@ def test_task_space_pd_is_a_spring_at_the_frame(rng):
             return 0.5 * kp @ (e * e)
 
         q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
-        slope = [
+        gradient = [
             (energy(model.integrate(q, d * h)) - energy(model.integrate(q, -d * h))) / (2 * h) for d in np.eye(model.nv)
         ]
-        close(spring(0.0, q, np.zeros(model.nv)), -np.array(slope), 1e-7)  # central differences
+        close(spring(0.0, q, np.zeros(model.nv)), -np.array(gradient), 1e-7)  # central differences
         both = controllers.TaskSpacePD(model, frame, goal, kp, 3.0)
         v = sixd.velocity(model, q, qd, frame, expressed_in="aligned")
         v = v if np.ndim(goal) == 2 else v[3:]
@@ -223,18 +223,18 @@ def test_task_space_pd_is_a_spring_at_the_frame(rng):
 
 
 def test_task_space_pd_knows_how_its_target_moves(rng):
-    """At a frame that moves with the target, only gravity is left; a velocity given by hand does the same."""
+    """At a frame that moves with the target, only gravity is left; an explicit velocity does the same."""
     model = samples.single_joint("free")
     frame, t, h = "frame2", 0.7, 1e-6
     T = [np.array(Circle()(s), dtype=float) for s in (t - h, t, t + h)]
-    turn = sixd.spatial.rotation_to_vector(T[2][:3, :3] @ T[0][:3, :3].T)
-    v = np.concatenate([turn, T[2][:3, 3] - T[0][:3, 3]]) / (2 * h)
+    rotation = sixd.spatial.rotation_to_vector(T[2][:3, :3] @ T[0][:3, :3].T)
+    v = np.concatenate([rotation, T[2][:3, 3] - T[0][:3, 3]]) / (2 * h)
     moving = controllers.TaskSpacePD(model, frame, Circle(), 3.0, 2.0)
-    given = controllers.TaskSpacePD(model, frame, T[1], 3.0, 2.0, velocity=v)
+    explicit = controllers.TaskSpacePD(model, frame, T[1], 3.0, 2.0, velocity=v)
     in_time = controllers.TaskSpacePD(model, frame, T[1], 3.0, 2.0, velocity=lambda t: v)
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
-    close(moving(t, q, qd), given(t, q, qd), 1e-8)  # central differences
-    close(in_time(t, q, qd), given(t, q, qd))
+    close(moving(t, q, qd), explicit(t, q, qd), 1e-8)  # central differences
+    close(in_time(t, q, qd), explicit(t, q, qd))
 
 
 def test_effort_limits_are_kept():
@@ -256,7 +256,7 @@ def test_effort_limits_are_kept():
 
 
 def test_controllers_of_other_systems():
-    """Lagrangian systems and models in reduced coordinates are controlled by the same laws."""
+    """Lagrangian systems and models in reduced coordinates are controlled by the same controllers."""
     x, v, m = *sympy.symbols("x v"), 2
     system = sixd.lagrange(m * v**2 / 2, 5 * x**2, [x], qd=[v])
     ct = controllers.ComputedTorque(system, lambda t: np.array([sin(t)]), 4.0, 3.0)
@@ -298,7 +298,7 @@ def test_a_sequence_of_a_batch():
     ):
         controller.sample(0.0, np.zeros((4, 2)), None)
     with pytest.raises(
-        sixd.ShapeError, match="a table for each row of a batch, expected .* Give the Sequence itself to"
+        sixd.ShapeError, match="a table for each state of a batch, expected .* Pass the Sequence itself to"
     ):
         controller(0.0, np.zeros(2), np.zeros(2))
 
@@ -359,7 +359,7 @@ BALL = samples.single_joint("spherical")
         (lambda: controllers.PD([0, 0, 0], 1.0, model=ARM), r"PD: target has shape \(3,\), expected \(2,\), or a function of t"),
         (lambda: controllers.PD([0, np.nan], 1.0), "PD: target is .* expected finite numbers"),
         (lambda: controllers.PD([0, 0], 1.0, velocity=[1.0], model=ARM), r"PD: velocity has shape \(1,\), expected \(2,\)"),
-        (lambda: controllers.PD([0, 0], 1.0, gravity=True), "PD: model is None, expected the model beside gravity or saturate"),
+        (lambda: controllers.PD([0, 0], 1.0, gravity=True), "PD: model is None, expected the model for gravity or saturate"),
         (lambda: controllers.PD([0, 0], 1.0, model="arm"), "PD: model is a str, expected a sixd.Model"),
         (lambda: controllers.PD([0, 0], 1.0, model=ARM, saturate=2), "PD: saturate is 2, expected True or False"),
         (lambda: controllers.PD(np.zeros(BALL.nq), 1.0, model=BALL), "PD: the quaternion of joint .* is zero in target, expected length 1, .* Start from model.neutral"),
@@ -420,12 +420,12 @@ def floating_leg():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda m: controllers.PD(m.neutral(), 1.0), r"PD: model is missing.*Give it: PD\(target, kp, kd, model=model\)"),
+        (lambda m: controllers.PD(m.neutral(), 1.0), r"PD: model is missing.*Pass it: PD\(target, kp, kd, model=model\)"),
         (lambda m: controllers.PD([0.0], 1.0), r"PD: model is missing.*q has 8 numbers and qd 7, as with a floating base"),
         (lambda m: controllers.PD(lambda t: m.neutral(), 1.0), "PD: model is missing"),
-        (lambda m: controllers.PD([0.0], 1.0, model=m), r"expected \(8,\), or a function of t\. Joint 'base' takes 7 of them: begin with target = model.neutral\(\), then target\[model.q_slice\('leg'\)\]"),
-        (lambda m: controllers.PD(m.neutral(), [1.0], model=m), r"PD: kp has shape \(1,\).*Joint 'base' takes 6 of them, kp\[0:6\]: begin with kp = np.zeros\(7\)"),
-        (lambda m: controllers.ComputedTorque(m, m.neutral(), 1.0, [1.0]), r"ComputedTorque: kd has shape \(1,\).*Joint 'base' takes 6 of them, kd\[0:6\]"),
+        (lambda m: controllers.PD([0.0], 1.0, model=m), r"expected \(8,\), or a function of t\. Joint 'base' has 7 of them: begin with target = model.neutral\(\), then target\[model.q_slice\('leg'\)\]"),
+        (lambda m: controllers.PD(m.neutral(), [1.0], model=m), r"PD: kp has shape \(1,\).*Joint 'base' has 6 of them, kp\[0:6\]: begin with kp = np.zeros\(7\)"),
+        (lambda m: controllers.ComputedTorque(m, m.neutral(), 1.0, [1.0]), r"ComputedTorque: kd has shape \(1,\).*Joint 'base' has 6 of them, kd\[0:6\]"),
         (lambda m: controllers.Sequence(np.ones((5, 1)), 0.01), r"controller returns forces of shape \(1,\) at t = 0, expected 7 numbers"),
     ],
 )  # fmt: skip
@@ -437,7 +437,7 @@ def test_a_floating_base_needs_more(make, message):
 
 
 def test_tables_for_a_batch_of_two_dimensions():
-    """Tables (2, 3, n, nv) are those of the rows of a batch (2, 3); the sample time comes with them."""
+    """Tables (2, 3, n, nv) are those of the states of a batch (2, 3); the sample time comes with them."""
     model = sixd.zoo.pendulum()
     tables = np.arange(12.0).reshape(2, 3, 2, 1)
     motion = sixd.simulate(

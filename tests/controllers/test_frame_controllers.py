@@ -1,4 +1,4 @@
-"""OperationalSpace and Impedance: the laws they promise, closed forms, passivity, and the same in compiled steps."""
+"""OperationalSpace and Impedance: the properties they promise, closed forms, passivity, and the same in compiled steps."""
 
 import pickle
 
@@ -22,7 +22,7 @@ def close(got, wanted, tolerance=1e-12):
 
 
 class Course:
-    """A pose that moves on a circle and turns, from the arm's first pose on."""
+    """A pose that moves on a circle and rotates, from the arm's first pose on."""
 
     def __call__(self, t):
         T = START.astype(object)
@@ -78,13 +78,13 @@ def test_the_same_as_compiled_code_and_after_pickling(name, rng):
 @pytest.mark.long
 def test_derivatives_of_a_step():
     """A of a controlled step, against central differences."""
-    law = controllers.OperationalSpace(ARM, "tool", START, 25.0, posture=HOME, posture_kp=4.0, posture_kd=4.0)
+    controller = controllers.OperationalSpace(ARM, "tool", START, 25.0, posture=HOME, posture_kp=4.0, posture_kd=4.0)
     q, qd, h, d = HOME + 0.05, np.full(7, 0.1), 1e-3, 1e-6
-    A = sixd.step_derivatives(ARM, q, qd, h, controller=law)[0]
+    A = sixd.step_derivatives(ARM, q, qd, h, controller=controller)[0]
     for k in (1, 9):
         dx = np.eye(14)[k] * d
         ahead, behind = (
-            np.concatenate(sixd.step(ARM, q + s * dx[:7], qd + s * dx[7:], h, controller=law)) for s in (1, -1)
+            np.concatenate(sixd.step(ARM, q + s * dx[:7], qd + s * dx[7:], h, controller=controller)) for s in (1, -1)
         )
         close(A[:, k], (ahead - behind) / (2 * d), 1e-7)  # differences
 
@@ -98,11 +98,11 @@ def test_errors_obey_their_equation_on_every_joint_type(kind, rng):
     """The acceleration of the frames is ẍ_target + kd ė + kp e, for any posture, passive forces included."""
     model = sixd.zoo.random_tree(5, kinds=("free", kind))
     frame = model.body_names[-1]
-    law = controllers.OperationalSpace(
+    controller = controllers.OperationalSpace(
         model, frame, Course(), 9.0, 4.0, posture=model.neutral(), posture_kp=2.0, posture_kd=1.0
     )
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv)
-    qdd = sixd.forward_dynamics(model, q, qd, law(0.4, q, qd))
+    qdd = sixd.forward_dynamics(model, q, qd, controller(0.4, q, qd))
     target = FrameTarget("", Course())
     e, v = target.error(0.4, sixd.pose(model, q, frame)), sixd.velocity(model, q, qd, frame, expressed_in="aligned")
     wanted = target.acceleration_at(0.4) + (target.velocity_at(0.4) - v) * 4 + e * 9
@@ -120,21 +120,21 @@ def test_derivatives_of_targets():
         if before.ndim == 1:
             close(v, (after - before) / (2 * h), 1e-7)  # differences of order h²
         else:
-            turn = sixd.spatial.rotation_to_vector(after[:3, :3] @ before[:3, :3].T) / (2 * h)
-            close(v[:3], turn, 1e-7)
+            rotation = sixd.spatial.rotation_to_vector(after[:3, :3] @ before[:3, :3].T) / (2 * h)
+            close(v[:3], rotation, 1e-7)
         rate = (target.velocity_at(t + h) - target.velocity_at(t - h)) / (2 * h)
         close(np.asarray(target.acceleration_at(t), dtype=float), rate.astype(float), 1e-7)
-    given = FrameTarget("", circle, lambda t: np.array([t * t, 0, 1]))
-    close(np.asarray(given.acceleration_at(2.0), dtype=float), [4, 0, 0])
+    moving = FrameTarget("", circle, lambda t: np.array([t * t, 0, 1]))
+    close(np.asarray(moving.acceleration_at(2.0), dtype=float), [4, 0, 0])
     close(FrameTarget("", circle, np.ones(3), np.full(3, 2.0)).acceleration_at(2.0), [2, 2, 2])
 
 
 def test_regulation_in_closed_form():
     """A displaced tool returns by the critically damped e(t) = e₀ (1 + ωt) exp(-ωt), while the posture drifts home."""
-    law = controllers.OperationalSpace(
+    controller = controllers.OperationalSpace(
         ARM, "tool", START[:3, 3] + [0.1, -0.05, 0.08], 16.0, posture=HOME, posture_kp=4.0, posture_kd=4.0
     )
-    motion = sixd.simulate(ARM, HOME, None, 2.0, controller=law)
+    motion = sixd.simulate(ARM, HOME, None, 2.0, controller=controller)
     e = START[:3, 3] + [0.1, -0.05, 0.08] - sixd.pose(ARM, motion.q, "tool")[:, :3, 3]
     t = motion.t[:, None]
     close(e, np.array([0.1, -0.05, 0.08]) * (1 + 4 * t) * np.exp(-4 * t), 1e-9)  # the integrator's error
@@ -143,13 +143,15 @@ def test_regulation_in_closed_form():
 @pytest.mark.long
 def test_tracking_a_moving_pose():
     """From the right start the tool stays on its course; from rest it comes to it."""
-    law = controllers.OperationalSpace(ARM, "tool", Course(), 100.0, posture=HOME, posture_kp=9.0, posture_kd=6.0)
+    controller = controllers.OperationalSpace(
+        ARM, "tool", Course(), 100.0, posture=HOME, posture_kp=9.0, posture_kd=6.0
+    )
     target = FrameTarget("", Course())
     qd = sixd.dynamically_consistent_inverse(ARM, HOME, "tool", expressed_in="aligned") @ target.velocity_at(
         0.0
     ).astype(float)
     for start, tolerance in ((qd, 1e-9), (None, 1e-6)):
-        motion = sixd.simulate(ARM, HOME, start, 3.0, controller=law)
+        motion = sixd.simulate(ARM, HOME, start, 3.0, controller=controller)
         at = range(len(motion.t)) if start is not None else [-1]
         errors = [
             target.error(motion.t[k], sixd.pose(ARM, motion.q[k], "tool"))
@@ -160,8 +162,10 @@ def test_tracking_a_moving_pose():
 
 def test_the_posture_moves_the_arm_but_not_the_tool():
     elsewhere = HOME + np.array([0.4, 0, 0, 0, 0, 0, 0])
-    law = controllers.OperationalSpace(ARM, "tool", START, 25.0, posture=elsewhere, posture_kp=9.0, posture_kd=6.0)
-    motion = sixd.simulate(ARM, HOME, None, 3.0, controller=law)
+    controller = controllers.OperationalSpace(
+        ARM, "tool", START, 25.0, posture=elsewhere, posture_kp=9.0, posture_kd=6.0
+    )
+    motion = sixd.simulate(ARM, HOME, None, 3.0, controller=controller)
     assert np.abs(sixd.pose(ARM, motion.q[::100], "tool") - START).max() < 1e-9
     assert np.abs(motion.q[-1] - HOME).max() > 0.05
 
@@ -180,9 +184,9 @@ def test_a_floating_base_without_motors(rng):
     q = model.neutral()
     q[7:] = 0.4
     goal = sixd.pose(model, q, hand)[:3, 3] + [0.05, 0.03, -0.04]
-    law = controllers.OperationalSpace(model, hand, goal, 16.0, posture_kd=1.0, unactuated=[base])
+    controller = controllers.OperationalSpace(model, hand, goal, 16.0, posture_kd=1.0, unactuated=[base])
     states = (model.random_configuration(rng), rng.normal(size=model.nv))
-    tau = law(0.0, *states)
+    tau = controller(0.0, *states)
     assert np.array_equal(tau[:6], np.zeros(6))
     qdd = sixd.forward_dynamics(model, *states, tau)
     e, v = (
@@ -191,7 +195,7 @@ def test_a_floating_base_without_motors(rng):
     )
     found = sixd.acceleration(model, *states, qdd, hand, kind="classical", expressed_in="aligned")[3:]
     close(found, 16 * e - 8 * v, 1e-8)
-    motion = sixd.simulate(model, q, None, 3.0, controller=law)
+    motion = sixd.simulate(model, q, None, 3.0, controller=controller)
     assert np.abs(sixd.pose(model, motion.q[-1], hand)[:3, 3] - goal).max() < 1e-4
     assert np.abs(sixd.momentum(model, motion.q, motion.qd)).max() < 1e-9
 
@@ -199,11 +203,11 @@ def test_a_floating_base_without_motors(rng):
 # Impedance ------------------------------------------------------------------------------------------
 
 
-def storage(law, q, qd):
+def storage(controller, q, qd):
     """½ q̇ᵀM q̇ + ½ eᵀK e."""
     kinetic = 0.5 * np.einsum("...i,...ij,...j", qd, sixd.mass_matrix(ARM, q), qd)
-    e = np.array([law._targets.errors(0.0, x) for x in q])
-    return kinetic + 0.5 * np.sum(law.stiffness * e * e, axis=1)
+    e = np.array([controller._targets.errors(0.0, x) for x in q])
+    return kinetic + 0.5 * np.sum(controller.stiffness * e * e, axis=1)
 
 
 @pytest.mark.long
@@ -214,9 +218,9 @@ def test_stored_energy_decreases(what):
     target[:3, 3] += [0.1, -0.15, 0.1]
     target[:3, :3] = sixd.spatial.rotation_from_vector(np.array([0.3, 0.5, -0.4])) @ START[:3, :3]
     gains = ([15.0] * 3 + [300.0] * 3, [0.5] * 3 + [30.0] * 3) if what == "pose" else (300.0, 30.0)
-    law = controllers.Impedance(ARM, "tool", target if what == "pose" else target[:3, 3], *gains, posture_kd=2.0)
-    motion = sixd.simulate(ARM, HOME, np.full(7, 0.4), 2.0, dt=2.5e-4, controller=law)
-    V = storage(law, motion.q[::20], motion.qd[::20])
+    controller = controllers.Impedance(ARM, "tool", target if what == "pose" else target[:3, 3], *gains, posture_kd=2.0)
+    motion = sixd.simulate(ARM, HOME, np.full(7, 0.4), 2.0, dt=2.5e-4, controller=controller)
+    V = storage(controller, motion.q[::20], motion.qd[::20])
     assert (np.diff(V) < 0).all()
     assert V[-1] < 0.05 * V[0]
     # without dampers it is kept
@@ -229,8 +233,8 @@ def test_stored_energy_decreases(what):
 @pytest.mark.long
 def test_a_moving_spring_is_passive():
     """V = ½ (q̇ - q̇_r)ᵀM (q̇ - q̇_r) + ½ eᵀK e falls along a course that moves, and the tool follows it exactly."""
-    law = controllers.Impedance(ARM, "tool", circle, 300.0, 30.0, posture_kd=2.0)
-    target = law._targets
+    controller = controllers.Impedance(ARM, "tool", circle, 300.0, 30.0, posture_kd=2.0)
+    target = controller._targets
     J_bar = [sixd.dynamically_consistent_inverse, {"tool": "position"}]
 
     def energy(t, q, qd):
@@ -252,11 +256,11 @@ def test_a_moving_spring_is_passive():
 def test_a_steady_force_displaces_by_its_stiffness():
     """K⁻¹ F, by a force at the tool in equilibrium; K is a matrix in world axes."""
     K = np.array([[400.0, 50, 0], [50, 300, 20], [0, 20, 500]])
-    law = controllers.Impedance(ARM, "tool", START[:3, 3], K, 40.0, posture_kd=5.0)
+    controller = controllers.Impedance(ARM, "tool", START[:3, 3], K, 40.0, posture_kd=5.0)
     F = np.array([5.0, -3.0, 8.0])
 
     def pushed(t, q, qd):
-        return law(t, q, qd) + sixd.jacobian(ARM, q, "tool", expressed_in="aligned")[3:].T @ F
+        return controller(t, q, qd) + sixd.jacobian(ARM, q, "tool", expressed_in="aligned")[3:].T @ F
 
     motion = sixd.simulate(ARM, HOME, None, 6.0, controller=pushed)
     close(sixd.pose(ARM, motion.q[-1], "tool")[:3, 3] - START[:3, 3], np.linalg.solve(K, F), 1e-5)  # not quite at rest
@@ -267,12 +271,12 @@ def test_contact_with_a_wall_that_is_a_spring():
     K, k, deep = 400.0, 5000.0, 0.1
     wall = START[0, 3] + 0.03
     goal = START[:3, 3] + [0.03 + deep, 0, 0]
-    law = controllers.Impedance(ARM, "tool", goal, K, 60.0, posture_kd=5.0)
+    controller = controllers.Impedance(ARM, "tool", goal, K, 60.0, posture_kd=5.0)
 
     def against(t, q, qd):
         depth = sixd.pose(ARM, q, "tool")[0, 3] - wall
         force = sixd.spatial.maximum(depth * k, 0.0)
-        return law(t, q, qd) - sixd.jacobian(ARM, q, "tool", expressed_in="aligned")[3] * force
+        return controller(t, q, qd) - sixd.jacobian(ARM, q, "tool", expressed_in="aligned")[3] * force
 
     motion = sixd.simulate(ARM, HOME, None, 6.0, controller=against)
     depth = sixd.pose(ARM, motion.q[-1], "tool")[0, 3] - wall
@@ -286,19 +290,22 @@ def test_impedance_at_rest_takes_no_inverse():
     """At a singular pose it is the spring of TaskSpacePD; with a posture there it is refused."""
     q, still = np.array([0.3, 0.0]), np.zeros(2)
     goal = [0.5, 0.5, 0.0]
-    law = controllers.Impedance(PLANAR, "tip", goal, 100.0, 10.0)
-    close(law(0.0, q, still), controllers.TaskSpacePD(PLANAR, "tip", goal, 100.0, 10.0, gravity=True)(0.0, q, still))
-    law = controllers.Impedance(PLANAR, "tip", goal, 100.0, 10.0, rows=(3, 4), posture_kd=1.0)
+    controller = controllers.Impedance(PLANAR, "tip", goal, 100.0, 10.0)
+    close(
+        controller(0.0, q, still),
+        controllers.TaskSpacePD(PLANAR, "tip", goal, 100.0, 10.0, gravity=True)(0.0, q, still),
+    )
+    controller = controllers.Impedance(PLANAR, "tip", goal, 100.0, 10.0, rows=(3, 4), posture_kd=1.0)
     with pytest.raises(sixd.SingularError, match=r"Impedance: the 2 rows of 'tip' are dependent there"):
-        law(0.0, q, still)
-    law = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0, rows=(3, 4))
+        controller(0.0, q, still)
+    controller = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0, rows=(3, 4))
     with pytest.raises(sixd.SingularError, match=r"OperationalSpace: the 2 rows of 'tip' are dependent there \(rank 1"):
-        law(0.0, q, still)
-    law = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0)
+        controller(0.0, q, still)
+    controller = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0)
     with pytest.raises(sixd.SingularError, match="dependent in any configuration"):
-        law(0.0, q, still)
-    law = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0, regularization=0.3)
-    assert np.isfinite(law(0.0, q, still)).all()
+        controller(0.0, q, still)
+    controller = controllers.OperationalSpace(PLANAR, "tip", goal, 100.0, regularization=0.3)
+    assert np.isfinite(controller(0.0, q, still)).all()
 
 
 def test_effort_limits_are_kept():
@@ -309,22 +316,22 @@ def test_effort_limits_are_kept():
     )
     builder.add_frame("tip", "b", sixd.placement((1, 0, 0)))
     model, q = builder.build(), np.array([0.3, 0.9])
-    for law in (
+    for controller in (
         controllers.OperationalSpace(model, "tip", (0.0, 9.0, 0.0), 100.0, rows=(3, 4), saturate=True),
         controllers.Impedance(model, "tip", (0.0, 9.0, 0.0), 1e3, 1.0, saturate=True),
     ):
-        assert abs(law(0.0, q, np.zeros(2))[0]) == 3
+        assert abs(controller(0.0, q, np.zeros(2))[0]) == 3
 
 
 def test_singular_mass_matrices_are_refused():
-    """A rod that turns about itself: the error is that of other functions, and no NaN is returned."""
+    """A rod that rotates about itself: the error is that of other functions, and no NaN is returned."""
     builder = sixd.ModelBuilder("rods")
     builder.add_body("a", "world", sixd.Revolute("z"), inertia=sixd.box(1.0, 0.1, 0.1, mass=1.0))
     builder.add_body("b", "a", sixd.Revolute("z"), placement=sixd.placement((1, 0, 0)), inertia=sixd.point(1.0))
     builder.add_frame("tip", "b", sixd.placement((1, 0, 0)))
-    law = controllers.OperationalSpace(builder.build(), "tip", np.zeros(3), 1.0, rows=(3, 4))
+    controller = controllers.OperationalSpace(builder.build(), "tip", np.zeros(3), 1.0, rows=(3, 4))
     with pytest.raises(sixd.SingularError, match="mass matrix of 'rods' is singular"):
-        law(0.0, np.array([0.3, 0.5]), np.zeros(2))
+        controller(0.0, np.array([0.3, 0.5]), np.zeros(2))
 
 
 OS, IM = controllers.OperationalSpace, controllers.Impedance
@@ -332,7 +339,7 @@ P = np.zeros(3)
 ERRORS = {
     "frame": (lambda: OS(PLANAR, "tap", P, 1.0), "OperationalSpace: model 'planar2': no frame named 'tap'"),
     "no target": (lambda: OS(PLANAR, "tip", kp=1.0), "target is None"),
-    "two targets": (lambda: OS(PLANAR, {"tip": P}, P, 1.0), "target is given beside a mapping"),
+    "two targets": (lambda: OS(PLANAR, {"tip": P}, P, 1.0), "target is given, but frame is a mapping"),
     "no frames": (lambda: OS(PLANAR, {}, kp=1.0), "empty mapping"),
     "names": (lambda: OS(PLANAR, ("tip", "link2"), P, 1.0), "expected a name, or a mapping of names to targets"),
     "no kp": (lambda: OS(PLANAR, "tip", P), "kp is None, expected a gain"),

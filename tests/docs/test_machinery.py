@@ -76,7 +76,7 @@ def test_formulas():
     assert mixed.data == {"text/plain": "(x, 1)"}
 
 
-def test_viewers_are_saved_beside_the_site(tmp_path):
+def test_viewers_are_saved_next_to_the_site(tmp_path):
     page = page_of(cell("import sixd\nsixd.view(sixd.zoo.pendulum(), q=[0.5])"))
     assert run(page).outputs[0][0].data == {"viewer": ""}
     ((shown,),) = run(page, tmp_path).outputs

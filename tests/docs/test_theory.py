@@ -12,7 +12,7 @@ NOTES = [(page.path.stem, *found) for page in PAGES for found in sources.used(pa
 
 
 @pytest.mark.parametrize(("page", "name", "notes"), NOTES, ids=[f"{page}-{name}" for page, name, _ in NOTES])
-def test_source_beside_equations(page, name, notes):
+def test_source_next_to_equations(page, name, notes):
     rows = sources.rows(name, notes)
     assert "\n".join(row.code for row in rows) == sources.source(name)
     equations = [note.partition("=>")[2].strip() for note in notes.strip().splitlines()]

@@ -45,9 +45,9 @@ def free_trees():
     """The models of the zoo without constraints, random trees, and every joint alone."""
     zoo = [sixd.zoo.get(name) for name in sixd.zoo.names()]
     trees = [model for model in zoo if not model.constraints]
-    found = [*trees, *(sixd.zoo.random_tree(seed) for seed in (1, 2)), *map(single_joint, KINDS)]
+    result = [*trees, *(sixd.zoo.random_tree(seed) for seed in (1, 2)), *map(single_joint, KINDS)]
     # the regressor of large ones takes seconds to compile
-    return [pytest.param(m, marks=pytest.mark.long if m.nb > 8 else (), id=m.name) for m in found]
+    return [pytest.param(m, marks=pytest.mark.long if m.nb > 8 else (), id=m.name) for m in result]
 
 
 @pytest.mark.many
@@ -76,9 +76,9 @@ def test_torques_depend_on_them_alone(model, rng):
 @pytest.mark.parametrize("name", ["puma560", "panda_arm", "rp_arm", "cart_pole", "spinning_top"])
 def test_closed_forms_are_those_of_numbers(name):
     model = sixd.zoo.get(name)
-    found, expected = base_parameters(model, method="ring"), base_parameters(model)
-    assert found.independent == expected.independent
-    assert_allclose(found.matrix.astype(float), expected.matrix, atol=1e-10)
+    result, expected = base_parameters(model, method="ring"), base_parameters(model)
+    assert result.independent == expected.independent
+    assert_allclose(result.matrix.astype(float), expected.matrix, atol=1e-10)
 
 
 def test_closed_form_of_the_pendulum():
@@ -108,12 +108,12 @@ def test_closed_form_of_a_planar_arm():
     number = {l1: 0.7, l2: 0.4, m1: 1.0, m2: 2.0, g: 9.81}
     numbers = base_parameters(base.model.substitute(number), armature=True)
     assert numbers.independent == base.independent
-    found = np.array([[float(x.subs(number)) for x in row] for row in base.matrix])
-    assert_allclose(found, numbers.matrix, atol=1e-10)
+    result = np.array([[float(x.subs(number)) for x in row] for row in base.matrix])
+    assert_allclose(result, numbers.matrix, atol=1e-10)
 
 
 def test_a_vertical_slider_with_armature_and_offset():
-    """m (qdd + g) = Ia qdd + o: one of the three cannot be told from the others."""
+    """m (qdd + g) = Ia qdd + o: one of the three cannot be distinguished from the others."""
     builder = sixd.ModelBuilder("lift")
     builder.add_body("car", "world", sixd.Prismatic("z"), inertia=sixd.point(3.0))
     model = builder.build()
@@ -153,12 +153,12 @@ def test_pinocchio_s_regressor_has_the_same_rank_and_columns(rng):
     model, other = quiet_load(FIVE["ur5"]).without_passive(), pinocchio_model(FIVE["ur5"])
     by_name, data = ByName(model, other), other.createData()
     order = [0, 1, 2, 3, 4, 6, 9, 8, 7, 5]
-    found = []
+    result = []
     for q, qd, qdd in zip(*random_states(model, 30, rng), strict=True):
         theirs = pin.computeJointTorqueRegressor(other, data, by_name.q(q), by_name.v(qd), by_name.v(qdd))
         starts = [10 * (other.getJointId(joint) - 1) for joint in model.joint_names]
-        found.append(np.hstack([theirs[by_name.columns][:, k : k + 10][:, order] for k in starts]))
-    W = np.concatenate(found)
+        result.append(np.hstack([theirs[by_name.columns][:, k : k + 10][:, order] for k in starts]))
+    W = np.concatenate(result)
     base = base_parameters(model)
     assert_allclose(W[:, base.independent] @ base.matrix, W, atol=1e-10 * np.abs(W).max())
     values = np.linalg.svd(W[:, base.independent], compute_uv=False)
@@ -206,8 +206,8 @@ def test_rotations_in_decimals():
     builder.add_body("b", "a", sixd.Revolute("z"), inertia=sixd.box(1, 2, 3, mass=1.0), placement=tilt)
     builder.add_body("c", "b", sixd.Revolute("x"), inertia=sixd.box(1, 2, 3, mass=1.0), placement=tilt)
     model = builder.build()
-    found = base_parameters(model, method="ring")
-    assert len(found) == len(base_parameters(model))
+    result = base_parameters(model, method="ring")
+    assert len(result) == len(base_parameters(model))
 
 
 def test_names_and_units():

@@ -42,8 +42,8 @@ def test_torque_limits_are_kept():
     free = excitation(model, iterations=10)
     most = 0.9 * np.abs(free.tau).max(axis=0)
     bound = excitation(model, effort=most, iterations=10)
-    _, _, _ = found = bound.series(np.linspace(0, 10, 3000))
-    assert (np.abs(sixd.inverse_dynamics(model, *found)) <= most).all()
+    _, _, _ = result = bound.series(np.linspace(0, 10, 3000))
+    assert (np.abs(sixd.inverse_dynamics(model, *result)) <= most).all()
 
 
 def test_it_begins_and_ends_at_rest(motion):

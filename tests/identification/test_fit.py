@@ -45,13 +45,13 @@ def is_realisable(model):
 def test_without_noise_it_is_exact(name):
     model = sixd.zoo.get(name)
     motion = waves(model.nv, 300)
-    found = fit(model, *motion, sixd.inverse_dynamics(model, *motion), armature=True)
-    assert isinstance(found, Identification)
+    result = fit(model, *motion, sixd.inverse_dynamics(model, *motion), armature=True)
+    assert isinstance(result, Identification)
     # the least noise that is assumed is 1e-9 of the largest torque
-    assert_allclose(found.base_values, found.base.of(model), atol=1e-8)
-    assert_allclose(found.base.of(found.parameters), found.base_values, atol=1e-6)
-    assert np.abs(found.residuals).max() < 1e-9 * np.abs(found.samples.tau).max()
-    assert is_realisable(found.model)
+    assert_allclose(result.base_values, result.base.of(model), atol=1e-8)
+    assert_allclose(result.base.of(result.parameters), result.base_values, atol=1e-6)
+    assert np.abs(result.residuals).max() < 1e-9 * np.abs(result.samples.tau).max()
+    assert is_realisable(result.model)
 
 
 @pytest.mark.parametrize(("name", "count"), [("panda_arm", 43), ("puma560", 36 + 22)])
@@ -72,7 +72,7 @@ def test_the_variance_is_cramer_and_rao_s(name, count, times, most):
     draws = [fit(model, *motion, tau + noise * rng.normal(size=tau.shape), **options) for _ in range(times)]
     base = draws[0].base
     assert len(base) == count
-    values = np.array([found.base_values for found in draws])
+    values = np.array([result.base_values for result in draws])
 
     # the bound, by the regressor itself: (Σ Wᵀ W / noise²)⁻¹
     W = base.columns.regressor(*motion)[..., base.independent] / noise[:, None]
@@ -95,12 +95,12 @@ def test_parameters_are_always_realisable(consistent, part):
         model = sixd.zoo.get(name)
         motion = waves(model.nv, 60, seed)
         tau, _ = measure(model, motion, part, seed)
-        found = fit(model, *motion, tau, armature=True, consistent=consistent)
-        assert is_realisable(found.model)
-        assert min(found.model.damping.min(), found.model.friction.min(), found.model.armature.min()) >= 0
+        result = fit(model, *motion, tau, armature=True, consistent=consistent)
+        assert is_realisable(result.model)
+        assert min(result.model.damping.min(), result.model.friction.min(), result.model.armature.min()) >= 0
         # what was moved is within the noise: each base parameter by a few deviations at most
-        moved = found.base.of(found.parameters) - found.base_values
-        assert moved @ np.linalg.solve(found.base_covariance, moved) < 4 * len(found.base)
+        moved = result.base.of(result.parameters) - result.base_values
+        assert moved @ np.linalg.solve(result.base_covariance, moved) < 4 * len(result.base)
 
 
 def test_the_program_finds_the_nearest(rng):
@@ -108,39 +108,39 @@ def test_the_program_finds_the_nearest(rng):
     model = sixd.zoo.ur_arm()
     motion = waves(6, 80)
     tau, noise = measure(model, motion, 0.1)
-    found = fit(model, *motion, tau, noise=noise, friction=False, consistent="lmi")
+    result = fit(model, *motion, tau, noise=noise, friction=False, consistent="lmi")
     free = fit(model, *motion, tau, noise=noise, friction=False, consistent=False)
     assert not is_realisable(free.model)
 
     def distance(theta):
-        away = found.base.of(theta) - found.base_values
-        return away @ np.linalg.solve(found.base_covariance, away)
+        away = result.base.of(theta) - result.base_values
+        return away @ np.linalg.solve(result.base_covariance, away)
 
-    here = distance(found.parameters)
+    here = distance(result.parameters)
     other = np.concatenate([model.body_inertia(name).parameters for name in model.body_names])
     for part in (1e-3, 1e-2, 0.1):  # towards the truth, which is realisable; 0.01 for the weak prior
-        assert distance((1 - part) * found.parameters + part * other) > here - 0.01
+        assert distance((1 - part) * result.parameters + part * other) > here - 0.01
 
 
 def test_without_constraints_it_is_nearest_to_the_prior():
     model = sixd.zoo.ur_arm()
     motion = waves(6, 200)
-    found = fit(model, *motion, sixd.inverse_dynamics(model, *motion), friction=False, consistent=False)
-    assert_allclose(found.parameters, found.columns.values, atol=1e-7)
+    result = fit(model, *motion, sixd.inverse_dynamics(model, *motion), friction=False, consistent=False)
+    assert_allclose(result.parameters, result.columns.values, atol=1e-7)
 
 
 def test_noise_is_estimated():
     model = sixd.zoo.puma560()
     motion = waves(6, 2500)  # more than one block
     tau, noise = measure(model, motion, 0.02)
-    found = fit(model, *motion, tau, armature=True)
-    assert_allclose(found.noise, noise, rtol=0.08)
-    away = (found.base_values - found.base.of(model)) / found.base_deviation
+    result = fit(model, *motion, tau, armature=True)
+    assert_allclose(result.noise, noise, rtol=0.08)
+    away = (result.base_values - result.base.of(model)) / result.base_deviation
     assert np.abs(away).max() < 4.5
     # 58 intervals of 95 %: at least 48 hold the truth
-    low, high = found.intervals().T
-    assert ((low < found.base.of(model)) & (found.base.of(model) < high)).sum() >= 48
-    wide = found.intervals(0.999)
+    low, high = result.intervals().T
+    assert ((low < result.base.of(model)) & (result.base.of(model) < high)).sum() >= 48
+    wide = result.intervals(0.999)
     assert (wide[:, 0] < low).all()
 
 
@@ -149,11 +149,11 @@ def test_noise_may_be_correlated(rng):
     motion = waves(3, 400)
     root = rng.normal(size=(3, 3)) * 0.1
     tau = sixd.inverse_dynamics(model, *motion) + rng.normal(size=(400, 3)) @ root.T
-    found = fit(model, *motion, tau, noise=root @ root.T)
-    away = found.base_values - found.base.of(model)
-    assert away @ np.linalg.solve(found.base_covariance, away) < 3 * len(found.base)
+    result = fit(model, *motion, tau, noise=root @ root.T)
+    away = result.base_values - result.base.of(model)
+    assert away @ np.linalg.solve(result.base_covariance, away) < 3 * len(result.base)
     plain = fit(model, *motion, tau)
-    assert np.trace(found.base_covariance) < np.trace(plain.base_covariance)
+    assert np.trace(result.base_covariance) < np.trace(plain.base_covariance)
 
 
 def test_what_is_not_estimated_is_the_model_s():
@@ -164,11 +164,11 @@ def test_what_is_not_estimated_is_the_model_s():
     motion = waves(model.nv, 300, size=0.7)
     tau = sixd.inverse_dynamics(model, *motion)
     for options in ({"friction": False}, {"friction": "viscous"}, {"friction": True, "armature": True}):
-        found = fit(model, *motion, tau, **options)
-        assert_allclose(found.base_values, found.base.of(model), atol=1e-6)
-        assert_allclose(found.predicted, tau, atol=1e-8 * np.abs(tau).max())
-        assert_allclose(found.model.damping, model.damping, atol=1e-6)
-        assert_allclose(sixd.inverse_dynamics(found.model, *motion), tau, atol=1e-4 * np.abs(tau).max())
+        result = fit(model, *motion, tau, **options)
+        assert_allclose(result.base_values, result.base.of(model), atol=1e-6)
+        assert_allclose(result.predicted, tau, atol=1e-8 * np.abs(tau).max())
+        assert_allclose(result.model.damping, model.damping, atol=1e-6)
+        assert_allclose(sixd.inverse_dynamics(result.model, *motion), tau, atol=1e-4 * np.abs(tau).max())
 
 
 def test_offsets(rng):
@@ -176,8 +176,8 @@ def test_offsets(rng):
     motion = waves(2, 200)
     offset = np.array([0.5, -0.2])
     tau = sixd.inverse_dynamics(model, *motion) + offset
-    found = fit(model, *motion, tau, friction="offset")
-    assert_allclose(found.offset, offset, atol=1e-7)
+    result = fit(model, *motion, tau, friction="offset")
+    assert_allclose(result.offset, offset, atol=1e-7)
     assert_allclose(fit(model, *motion, tau - offset, friction=False).offset, 0)
 
 
@@ -187,27 +187,27 @@ def test_a_floating_body():
     rng = np.random.default_rng(0)
     q = model.random_configuration(rng, size=200)
     qd, qdd = rng.normal(size=(2, 200, 6))
-    found = fit(model, q, qd, qdd, sixd.inverse_dynamics(model, q, qd, qdd), friction=False)
-    assert len(found.base) == 10
-    assert_allclose(found.parameters, found.columns.values, atol=1e-6)
+    result = fit(model, q, qd, qdd, sixd.inverse_dynamics(model, q, qd, qdd), friction=False)
+    assert len(result.base) == 10
+    assert_allclose(result.parameters, result.columns.values, atol=1e-6)
 
 
 def test_several_motions_at_once():
     model = sixd.zoo.planar(2)
     motions = np.array([waves(2, 50, seed) for seed in range(3)]).swapaxes(0, 1)  # (3, 3 motions, 50, 2)
-    found = fit(model, *motions, sixd.inverse_dynamics(model, *motions), friction=False)
-    assert_allclose(found.base_values, found.base.of(model), atol=1e-8)
-    assert found.residuals.shape == (150, 2)
+    result = fit(model, *motions, sixd.inverse_dynamics(model, *motions), friction=False)
+    assert_allclose(result.base_values, result.base.of(model), atol=1e-8)
+    assert result.residuals.shape == (150, 2)
 
 
 def test_the_identified_model_as_urdf(tmp_path):
     model = sixd.zoo.panda_arm()
     motion = waves(7, 200)
     tau, _ = measure(model, motion, 0.02)
-    found = fit(model, *motion, tau, friction=["viscous", "coulomb"])
-    found.to_urdf(tmp_path / "found.urdf")
-    again = sixd.load(tmp_path / "found.urdf")
-    expected = sixd.inverse_dynamics(found.model, *motion)
+    result = fit(model, *motion, tau, friction=["viscous", "coulomb"])
+    result.to_urdf(tmp_path / "result.urdf")
+    again = sixd.load(tmp_path / "result.urdf")
+    expected = sixd.inverse_dynamics(result.model, *motion)
     assert_allclose(sixd.inverse_dynamics(again, *motion), expected, atol=1e-9 * np.abs(expected).max())
     with_motors = fit(model, *motion, tau, armature=True)
     with pytest.warns(sixd.ModelWarning, match="armature and offsets are not in the file"):
@@ -309,8 +309,8 @@ def test_torques_that_no_body_has(factor):
     tau = factor * sixd.inverse_dynamics(arm, q, qd, qdd)
     with pytest.raises(sixd.SixdError, match="Check signs and units of the data"):
         fit(arm, q, qd, qdd, tau, friction=False, consistent="log-det")
-    found = fit(arm, q, qd, qdd, tau, friction=False, consistent=False)
-    np.testing.assert_allclose(found.base_values, factor * found.base.of(arm), atol=1e-12)
+    result = fit(arm, q, qd, qdd, tau, friction=False, consistent=False)
+    np.testing.assert_allclose(result.base_values, factor * result.base.of(arm), atol=1e-12)
 
 
 def test_a_prior_that_is_not_realisable():
@@ -319,8 +319,8 @@ def test_a_prior_that_is_not_realisable():
     assert not is_realisable(model)
     motion = waves(6, 100)
     for consistent in CONSISTENT:
-        found = fit(model, *motion, sixd.inverse_dynamics(model, *motion), armature=True, consistent=consistent)
-        assert is_realisable(found.model)
+        result = fit(model, *motion, sixd.inverse_dynamics(model, *motion), armature=True, consistent=consistent)
+        assert is_realisable(result.model)
 
 
 def test_massless_prior():
@@ -330,9 +330,9 @@ def test_massless_prior():
     tau, _ = measure(model, motion, 0.01)
     empty = dataclasses.replace(model, inertia=np.zeros_like(model.inertia))
     for consistent in CONSISTENT:
-        found = fit(empty, *motion, tau, friction=False, consistent=consistent)
-        assert is_realisable(found.model)
-        again = sixd.inverse_dynamics(found.model, *motion)
+        result = fit(empty, *motion, tau, friction=False, consistent=consistent)
+        assert is_realisable(result.model)
+        again = sixd.inverse_dynamics(result.model, *motion)
         assert np.sqrt(((again - tau) ** 2).mean() / (tau**2).mean()) < 0.02
 
 
@@ -364,6 +364,6 @@ def test_models_are_not_kept_alive():
 
 def test_recordings_can_be_sent_to_other_processes(data):
     model, (q, _, _, tau) = data
-    found = sixd.identification.record(model, t=np.arange(50) / 5, q=q, tau=tau, cutoff=1.5)
-    again = pickle.loads(pickle.dumps(found))
-    assert_allclose(again.reduction.apply(tau), found.reduction.apply(tau), atol=0)
+    result = sixd.identification.record(model, t=np.arange(50) / 5, q=q, tau=tau, cutoff=1.5)
+    again = pickle.loads(pickle.dumps(result))
+    assert_allclose(again.reduction.apply(tau), result.reduction.apply(tau), atol=0)

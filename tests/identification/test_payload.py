@@ -1,4 +1,4 @@
-"""Payloads found from torques."""
+"""Payloads identified from torques."""
 
 import numpy as np
 import pytest
@@ -33,13 +33,13 @@ def test_2_3_kg_on_a_ur5_within_a_percent(ur5):
     noise = 0.01 * np.sqrt((tau**2).mean(axis=0))
     for seed in range(5):
         noisy = tau + noise * np.random.default_rng(seed).normal(size=tau.shape)
-        found = payload(ur5, "tool0", *motion, noisy)
-        assert abs(found.mass - 2.3) < 0.01 * 2.3
-        assert abs(found.mass - 2.3) < 5 * found.mass_deviation
-        assert np.abs(found.com - LOAD.com).max() < 2e-3
-        assert (np.abs(found.com - LOAD.com) < 5 * found.com_deviation + 1e-6).all()
-        assert np.linalg.eigvalsh(found.inertia.pseudo_inertia)[0] > 0
-        assert_allclose(found.noise, noise, rtol=0.1)
+        result = payload(ur5, "tool0", *motion, noisy)
+        assert abs(result.mass - 2.3) < 0.01 * 2.3
+        assert abs(result.mass - 2.3) < 5 * result.mass_deviation
+        assert np.abs(result.com - LOAD.com).max() < 2e-3
+        assert (np.abs(result.com - LOAD.com) < 5 * result.com_deviation + 1e-6).all()
+        assert np.linalg.eigvalsh(result.inertia.pseudo_inertia)[0] > 0
+        assert_allclose(result.noise, noise, rtol=0.1)
 
 
 def test_without_noise_it_is_exact():
@@ -49,12 +49,12 @@ def test_without_noise_it_is_exact():
     arm = arm.with_frame("grip", "link6", T)
     tau = sixd.inverse_dynamics(arm.with_payload("can", "grip", LOAD), *motion)
     for consistent in (True, "log-det", False):
-        found = payload(arm, "grip", *motion, tau, consistent=consistent)
-        assert_allclose(found.inertia.parameters, LOAD.parameters, atol=1e-7)
-        assert_allclose(found.residuals, 0, atol=1e-6)
-        assert found.model.mass == pytest.approx(arm.mass + 2.3)
-    assert repr(found).startswith("<Payload at 'grip': 2.3 ± ")
-    low, high = found.intervals().T
+        result = payload(arm, "grip", *motion, tau, consistent=consistent)
+        assert_allclose(result.inertia.parameters, LOAD.parameters, atol=1e-7)
+        assert_allclose(result.residuals, 0, atol=1e-6)
+        assert result.model.mass == pytest.approx(arm.mass + 2.3)
+    assert repr(result).startswith("<Payload at 'grip': 2.3 ± ")
+    low, high = result.intervals().T
     assert (low <= LOAD.parameters + 1e-9).all()
     assert (LOAD.parameters - 1e-9 <= high).all()
 
@@ -64,9 +64,9 @@ def test_sensors_with_offsets():
     motion = np.random.default_rng(0).uniform(-1, 1, (3, 200, 6))
     offset = np.array([1.0, -2.0, 0.5, 0.1, 0.0, -0.1])
     tau = sixd.inverse_dynamics(arm.with_payload("can", "link6", LOAD), *motion) + offset
-    found = payload(arm, "link6", *motion, tau, offset=True)
-    assert_allclose(found.offset, offset, atol=1e-7)
-    assert_allclose(found.mass, 2.3, atol=1e-7)
+    result = payload(arm, "link6", *motion, tau, offset=True)
+    assert_allclose(result.offset, offset, atol=1e-7)
+    assert_allclose(result.mass, 2.3, atol=1e-7)
 
 
 def test_friction_of_the_model_is_known():
@@ -89,16 +89,16 @@ def test_what_a_motion_does_not_show():
 
 
 def test_an_arm_at_rest_shows_weights():
-    """Postures without motion: mass and centre of mass are found, and inertias have the width of the prior."""
+    """Postures without motion: mass and centre of mass are determined, and inertias have the width of the prior."""
     arm = sixd.zoo.ur_arm()
     q = np.random.default_rng(0).uniform(-1.5, 1.5, (30, 6))
     still = np.zeros_like(q)
     tau = sixd.inverse_dynamics(arm.with_payload("can", "link6", LOAD), q, still, still)
-    found = payload(arm, "link6", q, still, still, tau, noise=0.05)
-    assert abs(found.mass - 2.3) < 0.05
-    assert np.abs(found.com - LOAD.com).max() < 0.01
-    assert np.linalg.eigvalsh(found.inertia.pseudo_inertia)[0] > 0
-    assert found.deviation[4] > 0.05
+    result = payload(arm, "link6", q, still, still, tau, noise=0.05)
+    assert abs(result.mass - 2.3) < 0.05
+    assert np.abs(result.com - LOAD.com).max() < 0.01
+    assert np.linalg.eigvalsh(result.inertia.pseudo_inertia)[0] > 0
+    assert result.deviation[4] > 0.05
 
 
 def test_nothing_held():
@@ -106,8 +106,8 @@ def test_nothing_held():
     arm = sixd.zoo.ur_arm()
     motion = slow_motion(6, np.arange(500) / 50)
     tau = sixd.inverse_dynamics(arm, *motion) + 0.05 * np.random.default_rng(0).normal(size=(500, 6))
-    found = payload(arm, "link6", *motion, tau)
-    assert 0 < found.mass < 5 * found.mass_deviation
+    result = payload(arm, "link6", *motion, tau)
+    assert 0 < result.mass < 5 * result.mass_deviation
 
 
 def test_recordings_are_taken():
@@ -116,7 +116,7 @@ def test_recordings_are_taken():
     motion = slow_motion(6, t)
     tau = sixd.inverse_dynamics(arm.with_payload("can", "link6", LOAD), *motion)
     assert_allclose(payload(arm, "link6", Recording(t, *motion, tau)).mass, 2.3, atol=1e-6)
-    with pytest.raises(sixd.ScalarTypeError, match="beside a Recording"):
+    with pytest.raises(sixd.ScalarTypeError, match="in addition to a Recording"):
         payload(arm, "link6", Recording(t, *motion, tau), motion[1])
 
 

@@ -16,12 +16,12 @@ NAMES = ARM.joint_names
 
 def signal(t, orders=(0, 1, 2)):
     """Two joints, four whole waves in 10 s: the derivatives of these orders, (n, 2) each."""
-    found = []
+    result = []
     for k in orders:
         w = 2 * np.pi * np.array([0.1, 0.3, 0.5, 0.8])
         phase = np.arange(4)[:, None] + np.array([0.0, 1.0]) + k * np.pi / 2
-        found.append(sum(w[j] ** k / (j + 1) * np.sin(w[j] * t[:, None] + phase[j]) for j in range(4)))
-    return found
+        result.append(sum(w[j] ** k / (j + 1) * np.sin(w[j] * t[:, None] + phase[j]) for j in range(4)))
+    return result
 
 
 @pytest.fixture
@@ -33,26 +33,26 @@ def measured():
 
 def test_spectral_derivatives_are_exact(measured):
     t, q, tau = measured
-    found = record(ARM, t=t, q=q, tau=tau, method="spectral", cutoff=20.0)
-    assert len(found) == 2000
-    assert len(found.reduction.apply(found.tau)) == 500  # thinned to 50 Hz
-    expected = signal(found.t)
-    for x, y in zip((found.q, found.qd, found.qdd), expected, strict=True):
+    result = record(ARM, t=t, q=q, tau=tau, method="spectral", cutoff=20.0)
+    assert len(result) == 2000
+    assert len(result.reduction.apply(result.tau)) == 500  # thinned to 50 Hz
+    expected = signal(result.t)
+    for x, y in zip((result.q, result.qd, result.qdd), expected, strict=True):
         assert_allclose(x, y, atol=1e-9)  # rounding times the square of the highest frequency
-    assert repr(found) == "<Recording: 2000 samples, 9.995 s, nv = 2>"
+    assert repr(result) == "<Recording: 2000 samples, 9.995 s, nv = 2>"
 
 
 def test_the_filter_has_no_phase(measured):
     """Of low frequencies the filter changes nothing, and the derivatives lag by nothing."""
     t, q, tau = measured
-    found = record(ARM, t=t, q=q, tau=tau, cutoff=10.0)
-    expected = signal(found.t)
+    result = record(ARM, t=t, q=q, tau=tau, cutoff=10.0)
+    expected = signal(result.t)
     # the filter's gain at 0.8 Hz of 10 is 1 - (0.08)⁸ = 1 - 2e-9; at the ends it does not know what was before and after
-    for x, y, ends in zip((found.q, found.qd, found.qdd), expected, (1e-3, 1e-2, 0.1), strict=True):
+    for x, y, ends in zip((result.q, result.qd, result.qdd), expected, (1e-3, 1e-2, 0.1), strict=True):
         assert_allclose(x[200:-200], y[200:-200], atol=1e-6 * np.abs(y).max())
         assert_allclose(x[20:-20], y[20:-20], atol=ends * np.abs(y).max())
     inner = slice(200, -200)
-    shifts = [np.abs(found.qd[inner] - signal(found.t[inner] + s)[1]).max() for s in (-1e-5, 0.0, 1e-5)]
+    shifts = [np.abs(result.qd[inner] - signal(result.t[inner] + s)[1]).max() for s in (-1e-5, 0.0, 1e-5)]
     assert shifts[1] < 0.1 * min(shifts[0], shifts[2])
 
 
@@ -61,20 +61,20 @@ def test_differences_are_of_order_four():
     for rate in (50, 100):
         t = np.arange(10 * rate) / rate
         q, qd, qdd = signal(t)
-        found = record(ARM, t=t, q=q, tau=q)
-        errors.append([np.abs(found.qd - qd[2:-2]).max(), np.abs(found.qdd - qdd[2:-2]).max()])
+        result = record(ARM, t=t, q=q, tau=q)
+        errors.append([np.abs(result.qd - qd[2:-2]).max(), np.abs(result.qdd - qdd[2:-2]).max()])
     assert_allclose(np.log2(np.divide(*errors)), 4, atol=0.1)  # halved steps: 16 times smaller
 
 
 def test_noise_on_positions_is_removed(measured):
-    """1 mrad on encoders at 200 Hz: without a filter accelerations are lost in noise, with it base parameters are found."""
+    """1 mrad on encoders at 200 Hz: without a filter accelerations are lost in noise, with it base parameters are accurate."""
     t, q, tau = measured
     rng = np.random.default_rng(0)
     noisy, torque = q + 1e-3 * rng.normal(size=q.shape), tau + 0.01 * rng.normal(size=tau.shape)
-    found = fit(ARM, record(ARM, t=t, q=noisy, tau=torque, cutoff=4.0), friction=False)
+    result = fit(ARM, record(ARM, t=t, q=noisy, tau=torque, cutoff=4.0), friction=False)
     raw = fit(ARM, record(ARM, t=t, q=noisy, tau=torque), friction=False)
-    truth = found.base.of(ARM)
-    assert np.abs(found.base_values - truth).max() < 0.02
+    truth = result.base.of(ARM)
+    assert np.abs(result.base_values - truth).max() < 0.02
     assert np.abs(raw.base_values - truth).max() > 0.2
 
 
@@ -84,34 +84,34 @@ def test_intervals_after_the_filter_are_honest(measured):
     inside = []
     for seed in range(40):
         noise = 0.05 * np.random.default_rng(seed).normal(size=tau.shape)
-        found = fit(ARM, record(ARM, t=t, q=q, tau=tau + noise, cutoff=5.0), friction=False)
-        low, high = found.intervals(0.9).T
-        truth = found.base.of(ARM)
+        result = fit(ARM, record(ARM, t=t, q=q, tau=tau + noise, cutoff=5.0), friction=False)
+        low, high = result.intervals(0.9).T
+        truth = result.base.of(ARM)
         inside += [*((low < truth) & (truth < high))]
     assert 0.78 < np.mean(inside) < 0.98
 
 
 def test_friction_is_not_biased_by_the_filter(measured):
-    """Friction jumps where a joint turns back: filtered on one side only, it would be too small by some percent."""
+    """Friction jumps where a joint reverses: filtered on one side only, it would be too small by some percent."""
     t, q, _ = measured
     rubbing = dataclasses.replace(ARM, friction=np.array([2.0, 0.7]), damping=np.array([0.3, 0.1]))
     tau = sixd.inverse_dynamics(rubbing, *signal(t))
     for method in ("filter", "spectral"):
-        found = fit(ARM, record(ARM, t=t, q=q, tau=tau, cutoff=8.0, method=method), friction=["viscous", "coulomb"])
-        assert_allclose(found.model.friction, [2.0, 0.7], atol=2e-3)
-        assert_allclose(found.model.damping, [0.3, 0.1], atol=2e-3)
+        result = fit(ARM, record(ARM, t=t, q=q, tau=tau, cutoff=8.0, method=method), friction=["viscous", "coulomb"])
+        assert_allclose(result.model.friction, [2.0, 0.7], atol=2e-3)
+        assert_allclose(result.model.damping, [0.3, 0.1], atol=2e-3)
 
 
 @pytest.mark.parametrize("method", ["filter", "spectral"])
 def test_the_filter_s_gain_of_noise(measured, method):
-    """A deviation that is given is that of the torques as measured; after the filter it is smaller."""
+    """A prescribed deviation is that of the torques as measured; after the filter it is smaller."""
     t, q, tau = measured
     noise = np.random.default_rng(0).normal(size=(2000, 2))
-    found = record(ARM, t=t, q=q, tau=tau, cutoff=10.0, method=method)
-    left = found.reduction.apply(noise)
-    assert_allclose(left.std(), found.reduction.gain, rtol=0.1)  # 250 independent numbers
+    result = record(ARM, t=t, q=q, tau=tau, cutoff=10.0, method=method)
+    left = result.reduction.apply(noise)
+    assert_allclose(left.std(), result.reduction.gain, rtol=0.1)  # 250 independent numbers
     fitted = fit(ARM, record(ARM, t=t, q=q, tau=tau, cutoff=10.0, method=method), noise=0.1, friction=False)
-    assert_allclose(fitted.noise, 0.1 * found.reduction.gain)
+    assert_allclose(fitted.noise, 0.1 * result.reduction.gain)
     assert fitted.residuals.shape == left.shape
 
 
@@ -119,9 +119,9 @@ def test_uneven_times_are_interpolated(measured):
     t, _, _ = measured
     uneven = np.sort(t + np.random.default_rng(0).uniform(-1e-3, 1e-3, len(t)))
     q, qd, qdd = signal(uneven)
-    found = record(ARM, t=uneven, q=q, tau=sixd.inverse_dynamics(ARM, q, qd, qdd), cutoff=10.0)
-    assert np.ptp(np.diff(found.t)) < 1e-9
-    assert_allclose(found.qd[50:-50], signal(found.t)[1][50:-50], atol=5e-3)
+    result = record(ARM, t=uneven, q=q, tau=sixd.inverse_dynamics(ARM, q, qd, qdd), cutoff=10.0)
+    assert np.ptp(np.diff(result.t)) < 1e-9
+    assert_allclose(result.qd[50:-50], signal(result.t)[1][50:-50], atol=5e-3)
 
 
 def header(kind):
@@ -142,9 +142,9 @@ def write_csv(path, names, table):
 def test_csv(kind, measured, tmp_path):
     t, q, tau = measured
     path = write_csv(tmp_path / "log.csv", header(kind), np.column_stack([t, q, tau]))
-    found, expected = record(ARM, path, cutoff=10.0), record(ARM, t=t, q=q, tau=tau, cutoff=10.0)
-    assert_allclose(found.qdd, expected.qdd, atol=0)
-    assert_allclose(found.tau, expected.tau, atol=0)
+    result, expected = record(ARM, path, cutoff=10.0), record(ARM, t=t, q=q, tau=tau, cutoff=10.0)
+    assert_allclose(result.qdd, expected.qdd, atol=0)
+    assert_allclose(result.tau, expected.tau, atol=0)
 
 
 def test_csv_with_columns_of_other_names(measured, tmp_path):
@@ -166,9 +166,9 @@ def test_csv_with_columns_of_other_names(measured, tmp_path):
 def test_npz_and_mappings(measured, tmp_path):
     t, q, tau = measured
     np.savez(tmp_path / "log.npz", t=t, q=q, tau=tau, other=np.zeros(3))
-    found = record(ARM, tmp_path / "log.npz")
-    assert_allclose(found.q, q[2:-2], atol=0)
-    assert_allclose(record(ARM, {"t": t, "q": q, "tau": tau}).q, found.q, atol=0)
+    result = record(ARM, tmp_path / "log.npz")
+    assert_allclose(result.q, q[2:-2], atol=0)
+    assert_allclose(record(ARM, {"t": t, "q": q, "tau": tau}).q, result.q, atol=0)
 
 
 def test_trajectories_of_simulations(tmp_path):
@@ -177,8 +177,8 @@ def test_trajectories_of_simulations(tmp_path):
     motion.save(tmp_path / "motion.csv")
     motion.save(tmp_path / "motion.npz")
     for name in ("motion.csv", "motion.npz"):
-        found = record(ARM, tmp_path / name)
-        assert_allclose(found.qd, motion.qd[2:-2], atol=1e-8)
+        result = record(ARM, tmp_path / name)
+        assert_allclose(result.qd, motion.qd[2:-2], atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_pinocchio_velocity_is_the_rate(rng):
 
 
 def test_pinocchio_unbounded_by_its_own_model(rng):
-    """Whether an angle is (cos, sin) is up to Pinocchio's model, if it is given."""
+    """Whether an angle is (cos, sin) is defined by Pinocchio's model, if there is one."""
     builder = sixd.ModelBuilder("arm")
     builder.add_body("upper", "world", sixd.Revolute("z"), joint_name="j")
     theirs = pin.Model()
@@ -148,7 +148,7 @@ def test_pinocchio_unbounded_by_its_own_model(rng):
 
 
 def test_pinocchio_quaternions_get_unit_length(rng):
-    """Pinocchio takes quaternions as they are; those of sixd need not be quite unit."""
+    """Pinocchio uses quaternions as they are; those of sixd may be slightly off unit length."""
     model = sixd.zoo.random_tree(0, kinds=("free", "spherical"))
     q = model.random_configuration(rng)
     scaled = q.copy()
@@ -215,23 +215,23 @@ def both(program):
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,)])
 @pytest.mark.parametrize("program", PAIRS)
 def test_round_trip(program, shape, rng):
-    """There and back is the identity, and a batch is its rows; power is the same on both sides."""
+    """There and back is the identity, and a batch equals its states; power is the same on both sides."""
     model, there, back = both(program)
     states = state(model, rng, *shape)
     mapped = there(model, *states)
     for ours, again in zip(states, back(model, *mapped), strict=True):
         assert again.shape == ours.shape
         assert_close(again, ours)
-    for row in np.ndindex(*shape):
-        for whole, one in zip(mapped, there(model, *(x[row] for x in states)), strict=True):
-            np.testing.assert_allclose(whole[row], one, atol=1e-14)
+    for k in np.ndindex(*shape):
+        for whole, one in zip(mapped, there(model, *(x[k] for x in states)), strict=True):
+            np.testing.assert_allclose(whole[k], one, atol=1e-14)
     power = np.sum(states[1] * states[3], axis=-1)
     np.testing.assert_allclose(np.sum(mapped[1] * mapped[3], axis=-1), power, atol=1e-12)
 
 
 @pytest.mark.parametrize("program", PAIRS)
 def test_what_is_given_is_returned(program, rng):
-    """q alone, or the tuple of what is given; batches broadcast; float32 stays."""
+    """q, or the tuple of all inputs; batches broadcast; float32 stays."""
     model, there, back = both(program)
     q, qd, qdd, tau = state(model, rng)
     for function in (there, back):
@@ -246,7 +246,7 @@ def test_what_is_given_is_returned(program, rng):
 
 
 def test_symbols_are_converted():
-    """SymPy states give SymPy states: the planar joint's velocity turns with θ."""
+    """SymPy states give SymPy states: the planar joint's velocity rotates with θ."""
     builder = sixd.ModelBuilder("puck")
     builder.add_body("puck", "world", sixd.Planar())
     t, x, y, w, u, v = sympy.symbols("t x y w u v")

@@ -172,7 +172,10 @@ def test_mistakes_are_reported_with_their_location(message):
 
 @pytest.mark.parametrize(
     ("ranges", "message"),
-    [([[0, 1], [0, 1], [0, 1]], "of which two are positive"), ([[0, 1], [0, 0.1], [0, 0]], "at least 1.5 each way")],
+    [
+        ([[0, 1], [0, 1], [0, 1]], "with exactly two ranges of positive length"),
+        ([[0, 1], [0, 0.1], [0, 0]], "at least 1.5 each way"),
+    ],
 )
 def test_mistakes_of_tiles(ranges, message):
     with pytest.raises(sixd.ModelError, match=message):
@@ -232,7 +235,7 @@ def test_save_and_load_give_the_same_picture(name, show, tmp_path):
 
 
 def test_ramps_without_data(show):
-    """Each joint in turn goes from 0 to 1 and back within a second: t = 0, ½, …, NB."""
+    """Each joint goes from 0 to 1 and back within a second, one after another: t = 0, ½, …, NB."""
     from sixd.spatial_v2.motion import ramps
 
     t, q = ramps(3)
@@ -295,7 +298,7 @@ def test_a_planar_model_with_gravity_is_seen_upright(show):
         ({"body": 3}, "camera.body is 3, expected 0 … 2"),
         ({"zoom": 0}, "camera.zoom is 0.0, expected a positive number"),
         ({"direction": [0, 0, 0]}, "camera.direction is [0.0, 0.0, 0.0], expected a direction"),
-        ({"up": [0, -1, 0.8]}, "camera.up is along camera.direction"),
+        ({"up": [0, -1, 0.8]}, "camera.up is parallel to camera.direction"),
         ({"locus": [1, 2, 3]}, "camera.locus has shape (3,), expected a vector of 2 numbers"),
     ],
 )
@@ -361,5 +364,5 @@ def test_nothing_to_save_before_anything_is_shown(monkeypatch):
     fresh.about = {}
     monkeypatch.setattr(motion, "_shown", fresh)
     for form in (("save", "x.mat"), ("about",)):
-        with pytest.raises(sixd.ModelError, match="there is no motion yet"):
+        with pytest.raises(sixd.ModelError, match="no motion was shown yet"):
             sv.showmotion(*form)

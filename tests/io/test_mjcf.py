@@ -1,4 +1,4 @@
-"""MJCF models beside MuJoCo itself: forces, mass matrix, poses, energy; and what real and broken files hold."""
+"""MJCF models compared with MuJoCo itself: forces, mass matrix, poses, energy; real and broken files."""
 
 import dataclasses
 import warnings

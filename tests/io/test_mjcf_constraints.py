@@ -1,4 +1,4 @@
-"""Equalities and keyframes of MJCF beside MuJoCo itself: residuals, Jacobians, accelerations, named configurations."""
+"""Equalities and keyframes of MJCF compared with MuJoCo itself: residuals, Jacobians, accelerations, named configurations."""
 
 import copy
 import pickle
@@ -147,7 +147,7 @@ def test_circles_are_reported():
 
 def test_tendon_equalities_are_not_carried():
     tendon = "<tendon><fixed name='t'><joint joint='e1' coef='1'/></fixed></tendon></mujoco>"
-    with pytest.warns(sixd.ModelWarning, match=r"of tendons or flexible bodies \(1\) are not carried"):
+    with pytest.warns(sixd.ModelWarning, match=r"of tendons or flexible bodies \(1\) are not supported"):
         sixd.load(document("<tendon tendon1='t'/>").replace("</mujoco>", tendon))
 
 

@@ -1,4 +1,4 @@
-"""MJCF files: names, sites, shapes and joint properties; what is not carried, and what is broken."""
+"""MJCF files: names, sites, shapes and joint properties; unsupported elements, broken files."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ def test_joint_properties():
 
 
 def test_names_are_invented_and_unique():
-    """Unnamed bodies and joints are called by their number; a name that is taken is not taken twice."""
+    """Unnamed bodies and joints are called by their number; no name is used twice."""
     text = document(
         f"""<body><joint/>{BOX}<body name='body1'><joint name='joint0'/><joint axis='1 0 0'/>{BOX}</body></body>
         <body name='joint0'>{BOX}</body>"""
@@ -68,8 +68,8 @@ def test_sites_are_frames():
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
-def test_include_and_mesh_beside_the_file(tmp_path, monkeypatch):
-    """What a file includes, and its meshes, are looked for beside it, whatever the working folder is."""
+def test_include_and_mesh_next_to_the_file(tmp_path, monkeypatch):
+    """Included files and meshes are searched next to the file, whatever the working folder is."""
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "t.obj").write_text(TETRAHEDRON)
     (tmp_path / "part.xml").write_text(
@@ -88,7 +88,7 @@ def test_include_and_mesh_beside_the_file(tmp_path, monkeypatch):
         assert sixd.load(file).nv == 1
     monkeypatch.chdir(tmp_path)
     assert sixd.load("robot.xml").nv == 1
-    with pytest.raises(sixd.LoadError, match=r"t\.obj.*give the path"):
+    with pytest.raises(sixd.LoadError, match=r"t\.obj.*pass the path"):
         sixd.load(path.read_text().replace("part.xml", str(tmp_path / "part.xml")).replace("meshes", "elsewhere"))
 
 
@@ -124,7 +124,7 @@ RICH = document(
 )
 LEFT_OUT = [
     r"tendons \(1\) are", r"gravity compensation \(1 bodies\)",
-    r"polynomial springs \(1 joints\)", r"polynomial damping \(1 freedoms\)", r"plastic springs \(1 joints\)",
+    r"polynomial springs \(1 joints\)", r"polynomial damping \(1 degrees of freedom\)", r"plastic springs \(1 joints\)",
     r"springs on free joints \(1\)", r"armature or friction on free joints \(1\)",
     r"fluid \(density 1000, viscosity 0\.1\)", r"leaves out what its file has: collisions \(3 geoms.*, actuators \(3\)",
 ]  # fmt: skip
@@ -176,7 +176,7 @@ def test_mujocos_own_remarks_are_warnings(tmp_path, monkeypatch):
         (document(f"<body><joint axis='0 0 0'/>{BOX}</body>"), "axis too small"),
         (document(f"<body>{BOX}<body><freejoint/>{BOX}</body></body>"), "free joint can only be used on top level"),
         (document(f"<body name='world'>{BOX}</body>"), "repeated name 'world'"),
-        (document("<include file='nowhere.xml'/>"), r"nowhere\.xml.*give the path"),
+        (document("<include file='nowhere.xml'/>"), r"nowhere\.xml.*pass the path"),
         ("<!DOCTYPE a [<!ENTITY x 'y'>]><mujoco/>", "DTD"),
     ],
 )
@@ -218,7 +218,7 @@ def test_numbers_that_mujoco_takes_name_the_body(tmp_path, pos, size):
 
 
 def test_files_behind_links(tmp_path):
-    """What a file includes is found beside the file, even if only a link to it was named."""
+    """Included files are found next to the file itself, even if the path is a link to it."""
     (tmp_path / "real").mkdir()
     (tmp_path / "real/part.xml").write_text(f"<mujocoinclude>{HINGE}</mujocoinclude>")
     (tmp_path / "real/robot.xml").write_text(document("<include file='part.xml'/>"))

@@ -1,4 +1,4 @@
-"""MJCF scenes: bodies begin where the file has them, and one remark says what MuJoCo would do beside."""
+"""MJCF scenes: bodies begin where the file has them, and one remark says what MuJoCo simulates in addition."""
 
 import re
 import warnings
@@ -67,8 +67,8 @@ def test_motions_start_where_the_file_has_the_bodies(capsys, tmp_path, monkeypat
     assert_array_equal(model.initial_configuration(), start)
     assert_array_equal(sixd.simulate(model, None, None, 0.01).q[0], start)
     assert_array_equal(sixd.ensemble(model, None, None, 0.01, count=2).q[:, 0], [start, start])
-    for given, none in zip(sixd.step(model, start, None, 1e-3), sixd.step(model, None, None, 1e-3), strict=True):
-        assert_array_equal(given, none)
+    for explicit, default in zip(sixd.step(model, start, None, 1e-3), sixd.step(model, None, None, 1e-3), strict=True):
+        assert_array_equal(explicit, default)
     assert make_scene(model)["q"] == start.tolist()
     call = caller(capsys, tmp_path, monkeypatch)
     (tmp_path / "scene.xml").write_text(SCENE)
@@ -123,8 +123,8 @@ def test_one_remark_says_what_is_left_out_and_what_adds_it():
     (text,) = remarks(SCENE)
     parts = "collisions (6 geoms; bodies pass through each other), joint limits (2), actuators (2); "
     assert f"the model leaves out what its file has: {parts}" in text
-    call = re.search(r"sixd\.simulate\(.*?controller=law\)", text).group()
-    names = {"sixd": sixd, "model": sixd.load(SCENE), "law": lambda t, q, qd: 0 * qd}
+    call = re.search(r"sixd\.simulate\(.*?controller=controller\)", text).group()
+    names = {"sixd": sixd, "model": sixd.load(SCENE), "controller": lambda t, q, qd: 0 * qd}
     assert eval(call, names).q[-1, 6] > 0.049  # the floor holds the box, half of whose edge is 0.05
     assert sixd.simulate(names["model"], None, None, 1.0).q[-1, 6] < -1
     assert any("leaves out what its file has" in finding.message for finding in sixd.check(names["model"]))
@@ -132,7 +132,7 @@ def test_one_remark_says_what_is_left_out_and_what_adds_it():
 
 QUIET = {
     "an arm": ARM,
-    "an arm beside a floor, with limits": ARM.replace("<body>", '<geom type="plane" size="1 1 1"/><body>'),
+    "an arm on a floor, with limits": ARM.replace("<body>", '<geom type="plane" size="1 1 1"/><body>'),
     "one free body": ARM.replace('<joint axis="0 1 0"/>', "<freejoint/>"),
     "geoms that do not collide": SCENE.replace("<geom", '<geom contype="0" conaffinity="0"').partition("<actuator")[0]
     + "</mujoco>",
@@ -158,5 +158,5 @@ def test_the_ground_is_the_files_plane():
     named = ARM.replace("<joint", '<joint name="j"')
     fixed = named.replace("</mujoco>", '<actuator><motor joint="j"/></actuator></mujoco>')
     assert remarks(fixed)[0].endswith(
-        "actuators (1); sixd.simulate(model, None, None, 1.0, controller=law) adds the forces law(t, q, qd) at the joints."
+        "actuators (1); sixd.simulate(model, None, None, 1.0, controller=controller) adds the joint forces controller(t, q, qd)."
     )

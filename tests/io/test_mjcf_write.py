@@ -172,14 +172,14 @@ ALIKE = ("free", "spherical")  # passive properties of theirs are one number
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_of_every_joint(seed, rng):
-    """Joints of several freedoms are several in MuJoCo, with the same coordinates; a free joint may be on a body."""
+    """Joints of several degrees of freedom are several joints in MuJoCo, with the same coordinates; a free joint may be on a body."""
     plain = sixd.zoo.random_tree(seed, passive=False, kinds=tuple(k for k in JOINT_KINDS if k not in COUPLED), rounds=2)
     theirs = compiled(sixd.to_mjcf(plain))
     assert worst(plain, theirs, rng) <= 1e-10
     state = plain.random_configuration(rng, size=4), *rng.uniform(-1, 1, (3, 4, plain.nv))
     other = sixd.interop.to_mujoco(plain, *state, mujoco_model=theirs)
-    for back, given in zip(sixd.interop.from_mujoco(plain, *other, mujoco_model=theirs), state, strict=True):
-        assert_allclose(back, given, atol=1e-12)
+    for back, original in zip(sixd.interop.from_mujoco(plain, *other, mujoco_model=theirs), state, strict=True):
+        assert_allclose(back, original, atol=1e-12)
     kinds = tuple(k for k in JOINT_KINDS if k not in (*COUPLED, *ALIKE))
     passive = sixd.zoo.random_tree(seed, kinds=kinds, rounds=2)
     assert worst(passive, compiled(sixd.to_mjcf(passive)), rng) <= 1e-10
@@ -195,7 +195,7 @@ def test_coupled_joints(joint, rng):
     text = sixd.to_mjcf(model)
     theirs = compiled(text)
     slide = joint.pitch if isinstance(joint, sixd.Helical) else -joint.radius
-    G = np.zeros((3, 2))  # from the freedoms of the model to those of MuJoCo
+    G = np.zeros((3, 2))  # from the degrees of freedom of the model to MuJoCo's
     G[theirs.joint("j:turn").dofadr[0]] = 1, 0
     G[theirs.joint("j:slide").dofadr[0]] = slide, 0
     G[theirs.joint("b").dofadr[0]] = 0, 1
@@ -272,13 +272,13 @@ def test_massless_bodies_and_points(rng):
     )
     builder.add_body("plate", "rod", sixd.Spherical(), inertia=flat)  # A + B = C, but for rounding
     model = builder.build()
-    with pytest.warns(sixd.ModelWarning, match="in the file: a, point, rod"):
+    with pytest.warns(sixd.ModelWarning, match="kg m² for a, point, rod"):
         text = sixd.to_mjcf(model)
     assert worst(model, compiled(text), rng) <= 1e-10
 
 
 def test_plates_and_rods_of_every_size(rng):
-    """A + B = C but for rounding, in turned axes: MuJoCo would refuse the full matrix of some."""
+    """A + B = C but for rounding, in rotated axes: MuJoCo would refuse the full matrix of some."""
     builder = sixd.ModelBuilder("flat")
     for k, size in enumerate(10.0 ** rng.uniform(-6, 4, 60)):
         moments = rng.uniform(0.1, 1, 2) * (rng.random(2) < 0.8)
@@ -303,7 +303,7 @@ def test_inertia_fixed_to_the_world(rng):
     bare.add_inertia("world", BALL)
     assert_allclose(sixd.load(sixd.to_mjcf(bare.build())).inertia[0], BALL.matrix, atol=1e-12)
     bare.add_inertia("world", sixd.Inertia(-5.0))
-    with pytest.warns(sixd.ModelWarning, match="fixed to the world, which no real body has, is not in the file"):
+    with pytest.warns(sixd.ModelWarning, match="fixed to the world is not physical and not in the file"):
         sixd.to_mjcf(bare.build())
 
 
@@ -371,7 +371,7 @@ def test_shapes_that_are_lost(tmp_path):
     (message,) = [str(w.message) for w in caught]
     for part in (
         "in .stl as text", "in .dae", "that are not found", "cone", "plane on moving bodies", "box of size 0",
-        "of fewer than four vertices", "without a surface", "that make sense", "sphere of size 0 or without end",
+        "of fewer than four vertices", "without a surface", "with invalid vertices or triangles", "sphere of size 0 or infinite",
     ):  # fmt: skip
         assert part in message
     assert mujoco.MjModel.from_xml_string(text).ngeom == 0
@@ -393,7 +393,7 @@ def test_mesh_files(tmp_path):
 
 
 def equality_rows(model, q):
-    """Residuals and Jacobian of MuJoCo's equalities at a configuration, in sixd's order of freedoms."""
+    """Residuals and Jacobian of MuJoCo's equalities at a configuration, in sixd's order of velocities."""
     theirs = mujoco.MjModel.from_xml_string(sixd.to_mjcf(model))
     data = mujoco.MjData(theirs)
     data.qpos = sixd.interop.to_mujoco(model, q, mujoco_model=theirs)

@@ -116,7 +116,7 @@ def test_devices_are_refused(command, capsys, tmp_path, monkeypatch):
 
 
 def test_pipes_and_endless_files(tmp_path, monkeypatch):
-    """A pipe without a writer would wait for ever; a file that never ends is given up at some size."""
+    """A pipe without a writer would wait for ever; reading stops at some size of an endless file."""
     pipe = tmp_path / "robot.urdf"
     os.mkfifo(pipe)
     fails(pipe, "is a pipe, expected a regular file")
@@ -186,7 +186,7 @@ def test_meshes_that_are_not_there(arm):
 
 
 def test_meshes_through_a_link(arm, tmp_path):
-    """A robot that is reached through a link to its folder finds what lies beside the folder itself."""
+    """A robot that is reached through a link to its folder finds the files next to the folder itself."""
     (tmp_path / "elsewhere").mkdir()
     shortcut = tmp_path / "elsewhere/robot"
     shortcut.symlink_to(arm / "urdf")

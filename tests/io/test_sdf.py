@@ -28,7 +28,7 @@ def test_names_of_one_model_have_no_prefix():
 
 
 def test_names_of_several_models_have_the_model_in_front():
-    """In a world, and beside each other in a file, as before SDF 1.8."""
+    """In a world, and several models in one file, as before SDF 1.8."""
     several = model(link("a"), "one") + model(link("a"), "two")
     for text in (sdf(several, "1.7"), sdf(f"<world name='w'>{several}</world>")):
         loaded = sixd.load(text)
@@ -82,8 +82,8 @@ def test_static_models_are_fixed_with_their_joints():
     assert [f.code for f in sixd.check(loaded)] == ["held"]
 
 
-def test_bases_are_links_that_are_nobodys_child():
-    """Whatever their place in the file; a link with two parents is passed in reverse, with the same coordinate."""
+def test_bases_are_links_without_a_parent_joint():
+    """Whatever their place in the file; a link with two parents is traversed in reverse, with the same coordinate."""
     loaded = sixd.load(sdf(model(TWO + link("c", "2 0 0 0 0 0") + joint("j", "prismatic", "b", "a"))))
     assert loaded.joint("j").parent_body == "b"
     loaded = sixd.load(sdf(model(TWO + link("c") + joint("j") + joint("k", "prismatic", "c", "b"))))
@@ -92,8 +92,11 @@ def test_bases_are_links_that_are_nobodys_child():
     q[loaded.q_slice("k")] = 0.3
     assert (sixd.pose(loaded, q, "b") - sixd.pose(loaded, q, "c"))[2, 3] == pytest.approx(0.3)
     loaded = sixd.load(sdf(model(TWO + link("c") + joint("j") + joint("k", "ball", "c", "b", ""))))
-    assert loaded.joint("k").parent_body == "c"  # from there no ball is passed in reverse
-    with pytest.raises(sixd.LoadError, match=r"joint 'k' \(ball\) from its child to its parent. Exchange"):
+    assert loaded.joint("k").parent_body == "c"  # from there no ball is traversed in reverse
+    with pytest.raises(
+        sixd.LoadError,
+        match=r"joint 'k' \(ball\) in reverse, from child to parent, which this type does not allow. Exchange",
+    ):
         sixd.load(sdf(model(TWO + link("c") + joint("j", "ball", inside="") + joint("k", "ball", "c", "b", ""))))
 
 
@@ -122,7 +125,7 @@ FOUR_BAR = (
 
 
 def test_a_loop_of_links_becomes_a_constraint():
-    """A parallelogram: the coupler only translates, so the crank and the rocker turn alike."""
+    """A parallelogram: the coupler only translates, so the crank and the rocker rotate alike."""
     closing = joint("j4", parent="rocker", child="coupler", inside="<axis><xyz>0 1 0</xyz></axis>", pose="2 0 0 0 0 0")
     loaded = sixd.load(sdf(model(FOUR_BAR + closing)))
     assert loaded.nv == 3
@@ -145,7 +148,7 @@ def test_kinds_of_closing_joints(kind, rows):
 
 def test_properties_of_closing_joints_are_reported():
     inside = "<axis><xyz>0 1 0</xyz><dynamics><damping>1</damping></dynamics><limit><lower>0</lower><upper>1</upper></limit></axis>"
-    with pytest.warns(sixd.ModelWarning, match="closes a loop; its damping, limits are not carried"):
+    with pytest.warns(sixd.ModelWarning, match="closes a loop; its damping, limits are not supported"):
         sixd.load(sdf(model(FOUR_BAR + joint("j4", parent="rocker", child="coupler", inside=inside))))
 
 
@@ -200,10 +203,10 @@ def test_world_joints():
 
 
 def test_missing_inertias_are_1_and_reported():
-    with pytest.warns(sixd.ModelWarning, match="a: it has no <inertial>, 1 kg and 1 kg m² about each axis are taken"):
+    with pytest.warns(sixd.ModelWarning, match="a: it has no <inertial>, 1 kg and 1 kg m² about each axis are assumed"):
         loaded = sixd.load(sdf(model("<link name='a'/>")))
     assert loaded.mass == 1
-    with pytest.warns(sixd.ModelWarning, match="its <inertial> has no <inertia>, 1 is taken, as SDF says"):
+    with pytest.warns(sixd.ModelWarning, match="its <inertial> has no <inertia>, 1 is assumed, as SDF says"):
         sixd.load(sdf(model("<link name='a'><inertial><mass>2</mass></inertial></link>")))
 
 
@@ -223,15 +226,15 @@ def test_inertia_from_collisions():
 
 def test_what_acts_and_is_not_carried_is_reported():
     for inside, message in {
-        "<gravity>false</gravity>": "its weight is felt",
+        "<gravity>false</gravity>": "gravity acts on it",
         "<kinematic>true</kinematic>": "forces move it",
-        "<velocity_decay><linear>0.1</linear></velocity_decay>": "<velocity_decay> is not carried",
+        "<velocity_decay><linear>0.1</linear></velocity_decay>": "<velocity_decay> is not supported",
     }.items():
         with pytest.warns(sixd.ModelWarning, match=message):
             sixd.load(sdf(model(link("a", inside=inside))))
-    with pytest.warns(sixd.ModelWarning, match="<drake:gear_ratio> is drake's own and is not carried"):
+    with pytest.warns(sixd.ModelWarning, match="<drake:gear_ratio> is not supported"):
         sixd.load(sdf(model(TWO + joint(inside="<axis><xyz>0 0 1</xyz></axis><drake:gear_ratio>3</drake:gear_ratio>"))))
-    with pytest.raises(sixd.LoadError, match="<drake:joint> is drake's own and is not read"):
+    with pytest.raises(sixd.LoadError, match="<drake:joint> is not supported"):
         sixd.load(sdf(model(TWO + "<drake:joint name='j' type='planar'/>")))
 
 
@@ -271,7 +274,7 @@ def test_colours_and_frames_of_shapes():
     assert found.pose[2, 3] == 3
 
 
-def test_meshes_are_beside_the_file(tmp_path):
+def test_meshes_are_next_to_the_file(tmp_path):
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "a.stl").write_text("solid")
     for uri in ("meshes/a.stl", f"model://{tmp_path.name}/meshes/a.stl"):
@@ -295,10 +298,10 @@ def test_broken_shapes_are_left_out_with_a_warning():
 
 
 def test_model_uris(tmp_path, monkeypatch):
-    """A folder's newest file by its model.config; beside the file, in package_dirs, by the environment."""
+    """A folder's newest file by its model.config; next to the file, in package_dirs, by the environment."""
     text = (FOLDER / "include.sdf").read_text().replace("cart/model.sdf", "cart")
     (tmp_path / "world.sdf").write_text(text)
-    with pytest.raises(sixd.LoadError, match=r"the included 'model://cart' is not found beside world\.sdf"):
+    with pytest.raises(sixd.LoadError, match=r"the included 'model://cart' is not found next to world\.sdf"):
         sixd.load(tmp_path / "world.sdf")
     names = quiet_load(FOLDER / "include.sdf").body_names
     assert names == tuple(f"{m}::{n}" for m in ("cart", "second", "third") for n in ("body", "wheel"))

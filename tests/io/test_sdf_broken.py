@@ -28,15 +28,15 @@ SHAPE = "<collision name='c'><geometry>{}</geometry></collision>"
 BROKEN = {
     "an entity bomb": ("<!DOCTYPE x [<!ENTITY a 'aa'><!ENTITY b '&a;&a;'>]><sdf version='1.6'/>", 1, "has a DTD"),
     "no version": ("<sdf/>", 1, "<sdf> has no attribute 'version'"),
-    "an old version": (sdf(model(TWO), "1.3"), 1, "SDF 1.3 is not read, expected 1.4 to 1.12"),
-    "a new version": (sdf(model(TWO), "1.99"), 1, "SDF 1.99 is not read"),
+    "an old version": (sdf(model(TWO), "1.3"), 1, "SDF 1.3 is not supported, expected 1.4 to 1.12"),
+    "a new version": (sdf(model(TWO), "1.99"), 1, "SDF 1.99 is not supported"),
     "a version of words": (sdf(model(TWO), "1.x"), 1, "expected a version such as 1.9"),
     "a huge version": (sdf(model(TWO), "1." + "9" * 9999), 1, "expected a version such as 1.9"),
     "nothing": ("<sdf version='1.9'/>", 1, "<sdf> has no <model>"),
     "an empty world": ("<sdf version='1.9'>\n<world name='w'/></sdf>", 2, "<world> has no <model>"),
     "an empty model": (sdf(model("")), 2, "model 'm' has no <link>"),
     "two worlds": ("<sdf version='1.9'><world name='v'/>\n<world name='w'/></sdf>", 2, "the file has 2 worlds"),
-    "a world and a model": (sdf("<world name='w'/>" + model(TWO)), 1, "a world and a model beside it"),
+    "a world and a model": (sdf("<world name='w'/>" + model(TWO)), 1, "a world and a model outside it"),
     "a link in the world": (sdf(f"<world name='w'>{TWO}</world>"), 2, "a <link> is directly in the world"),
     "NaN": (posed("<pose>nan 0 0 0 0 0</pose>"), 3, "'nan' is not a finite number. NaN is not a quantity"),
     "infinity": (posed("<pose>0 0 inf 0 0 0</pose>"), 3, "'inf' is not a finite number"),
@@ -51,7 +51,7 @@ BROKEN = {
     "two models of a name": (sdf(model(TWO) + model(TWO), "1.6"), 6, "a second model named 'm'"),
     "a reserved name": (sdf(model(link("__x__"))), 3, "the name is reserved in SDF"),
     "a link called world": (sdf(model(link("world"))), 3, "a <link> is named 'world', which in SDF is the fixed frame"),
-    "our prefix": (sdf(model(link("joint:x"))), 3, "the prefix 'joint:' means the frame of a joint"),
+    "our prefix": (sdf(model(link("joint:x"))), 3, "the prefix 'joint:' is reserved for frames"),
     "no name": (sdf(model("\n<link/>")), 3, "<link> has no attribute 'name'"),
     "relative to itself": (posed("<pose relative_to='a'>0 0 0 0 0 0</pose>"), 3, "a cycle by relative_to: a -> a"),
     "a cycle": (
@@ -79,7 +79,7 @@ BROKEN = {
     "a child that is the world": (sdf(model(TWO + joint(child="world"))), 5, "has the child 'world'. Exchange"),
     "a joint on itself": (sdf(model(TWO + joint(child="j"))), 5, "joint 'j' is its own child"),
     "a joint of one link": (sdf(model(TWO + joint(child="a"))), 5, "joint 'j' connects 'a' with itself"),
-    "revolute2": (sdf(model(TWO + joint(kind="revolute2"))), 5, "the type 'revolute2' (two axes), which is not read"),
+    "revolute2": (sdf(model(TWO + joint(kind="revolute2"))), 5, "the type 'revolute2' (two axes), which is not supported"),
     "gearbox": (sdf(model(TWO + joint(kind="gearbox"))), 5, "the type 'gearbox'"),
     "an unknown type": (sdf(model(TWO + joint(kind="hinge"))), 5, "no joint type named 'hinge'"),
     "no type": (sdf(model(TWO + "\n<joint name='j'><parent>a</parent><child>b</child></joint>")), 5, "no attribute 'type'"),
@@ -100,7 +100,7 @@ BROKEN = {
     ),
     "a loop by a screw": (
         sdf(model(TWO + link("c") + joint() + joint("k", parent="b", child="c") + joint("s", "screw", "c", "a"))),
-        8, "joint 's' (screw) closes a loop of links, which is read for fixed, ball",
+        8, "joint 's' (screw) closes a loop of links, which is supported for fixed, ball",
     ),
     "automatic inertia of a mesh": (sdf(model(AUTO.format(SHAPE.format("<mesh/>")))), 2, "the inertia of <mesh> is not computed"),
     "automatic inertia of nothing": (sdf(model(AUTO.format(""))), 2, "no <collision> has a volume"),
@@ -166,7 +166,7 @@ WRONG = {
     "of_text.sdf": "of_text.sdf, line 4: cannot include",
     "of_inner.sdf": "inner.sdf, line 5: <pose>0 0</pose> has 2 numbers, expected 6",
     "of_still.sdf": "a static model is merged into one that moves",
-    "of_pipe.sdf": "of_pipe.sdf, line 4: the included 'pipe.sdf' is not found beside of_pipe.sdf",
+    "of_pipe.sdf": "of_pipe.sdf, line 4: the included 'pipe.sdf' is not found next to of_pipe.sdf",
 }
 
 

@@ -70,7 +70,7 @@ def bent():
         (structure(jtype=["R", "H", "R", "R"]), "'H' has no pitch"),
         (structure(gravity=[0, 0]), "gravity"),
         (structure(Xtree=[bent()] * 4), "Xtree of joint 1 is not a coordinate transform"),
-        (flat(jtype=["r", "Rx", "r"]), "Planar and spatial cannot be mixed"),
+        (flat(jtype=["r", "Rx", "r"]), "Planar and spatial joints cannot be mixed"),
         (flat(Xtree=[np.eye(3), np.eye(6), np.eye(3)]), r"Xtree of joint 2 has shape \(6, 6\)"),
         (flat(I=[np.triu(np.ones((3, 3)))] * 3), "I of body 1 is not symmetric"),
     ],

@@ -237,7 +237,7 @@ def test_a_limit_without_bounds_is_none(kind):
     """By URDF's rule both would be 0, and the joint could not move; effort and velocity are kept."""
     limit = "<limit effort='5' velocity='2'/>"
     text = robot(link("r"), link("a"), joint("j", "r", "a", kind, limit))
-    with pytest.warns(sixd.ModelWarning, match="j: its <limit> has neither lower nor upper, none is taken"):
+    with pytest.warns(sixd.ModelWarning, match="j: its <limit> has neither lower nor upper and is ignored"):
         model = sixd.load(text)
     assert (model.lower[0], model.upper[0], model.effort_limit[0], model.velocity_limit[0]) == (-np.inf, np.inf, 5, 2)
     assert [(f.code, f.where) for f in sixd.check(model)] == [("no-limits", "j")]

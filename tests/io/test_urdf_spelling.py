@@ -118,7 +118,7 @@ def test_foreign_tags_are_silent():
 
 
 def test_no_false_alarms():
-    """None of the names in some eighty files of robots is taken for a slip."""
+    """No name in some eighty robot files is reported as a misspelling."""
     require_file(ROBOTS)
     files = [path for path in all_urdfs() if path.stat().st_size > 100]
     assert len(files) > 80
@@ -137,17 +137,17 @@ def test_edits():
 
 
 def test_repeated_elements():
-    """The first <inertial> is taken, and a warning names the second."""
+    """The first <inertial> is used, and a warning names the second."""
     model, (text,) = warnings_of(arm("<axis xyz='0 0 1'/>", "<inertial><mass value='9'/></inertial>"))
     assert model.mass == 1
-    assert "b: <text>, line 3: a second <inertial> is ignored, the first is taken" in text
+    assert "b: <text>, line 3: a second <inertial> is ignored, the first is used" in text
 
 
 # numbers -----------------------------------------------------------------------------------------
 
 
 def test_limits_in_the_wrong_order_are_ignored():
-    """Nobody can tell what was meant: the joint has no limits, and the warning says so."""
+    """The intention is unknown: the joint has no limits, and the warning says so."""
     model, (text,) = warnings_of(arm("<axis xyz='0 0 1'/><limit lower='2' upper='-1' effort='3'/>"))
     assert (
         text == "load: 'r': j: the lower limit 2 is above the upper -1; the joint is left without limits: correct them."

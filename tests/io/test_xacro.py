@@ -177,7 +177,7 @@ def test_a_file_that_grows_without_end(kind, tmp_path, monkeypatch):
 
 
 def test_the_working_folder_has_no_part(tmp_path, monkeypatch, capfd):
-    """Modules there are not imported, and what the file prints is not taken for the answer."""
+    """Modules there are not imported, and output of the file is not read as the answer."""
     assert xacrodoc.XacroDoc
     monkeypatch.chdir(tmp_path)
     for name in ("json", "xacro", "signal"):
@@ -209,7 +209,7 @@ def test_packages_are_found_as_those_of_meshes(tmp_path):
         )
         assert load(folder / "r.xacro", floating_base=True).mass == mass
     text = (tmp_path / "one" / "my_robot" / "urdf" / "r.xacro").read_text()
-    with pytest.raises(sixd.LoadError, match="the package 'my_robot' is not found; give package_dirs="):
+    with pytest.raises(sixd.LoadError, match="the package 'my_robot' is not found; pass package_dirs="):
         load(text, arguments={})
     assert load(text, arguments={}, package_dirs=tmp_path / "two", floating_base=True).mass == 2
     (tmp_path / "one" / "my_robot").rename(tmp_path / "one" / "renamed")

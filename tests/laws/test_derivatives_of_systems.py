@@ -149,7 +149,7 @@ def test_lagrangians(rng):
     assert error(found.potential_q, [6 * a * b, 3 * a * a + np.cos(b)]) < TIGHT
     for refused in (sixd.momentum_derivatives, sixd.center_of_mass_derivatives):
         row = (q,) if refused is sixd.center_of_mass_derivatives else (q, qd)
-        with pytest.raises(sixd.ModelError, match=f"{refused.__name__}: .* answers .* energy_derivatives"):
+        with pytest.raises(sixd.ModelError, match=f"{refused.__name__}: .* It has .* energy_derivatives"):
             refused(system, *row)
     with pytest.raises(sixd.ModelError, match="velocity_derivatives: .* without bodies and frames"):
         sixd.velocity_derivatives(system, q, qd, "tool")

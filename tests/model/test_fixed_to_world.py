@@ -222,7 +222,7 @@ def test_only_fixed_links():
     assert_allclose(sixd.load(sixd.to_urdf(model)).inertia, model.inertia, atol=1e-15)
     with pytest.raises(sixd.ModelError, match="'payload' has no mass, so no centre of mass"):
         sixd.center_of_mass(model, none)
-    with pytest.raises(sixd.ScalarTypeError, match="has no freedoms"):
+    with pytest.raises(sixd.ScalarTypeError, match="has no degrees of freedom"):
         sixd.simulate(model, none, none, duration=1.0)
 
 

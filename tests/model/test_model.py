@@ -353,7 +353,7 @@ def test_check_finds_mistakes():
     assert ("limits", "a") in codes
     assert ("singular-mass-matrix", "a") in codes  # turns what b turns already, and nothing else
     assert "exchange them" in str(findings)
-    assert str(sixd.check(sixd.zoo.ur_arm())) == "nothing doubtful found"
+    assert str(sixd.check(sixd.zoo.ur_arm())) == "no likely mistakes found"
 
 
 IN_DEGREES = "its limits -90 … 90 rad are beyond two turns and look like degrees"

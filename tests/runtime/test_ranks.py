@@ -193,12 +193,9 @@ def test_functions_in_shares(size, dtype, gpus, monkeypatch, rng):
 def test_rollouts_in_shares(gpus, monkeypatch, rng):
     """The same for all steps of a motion, recorded, with masses of each row."""
     model, count, counts = sixd.zoo.pendulum(2), 11, np.array([3, 2, 2])
-    options = {
-        "controller": None, "sample_time": None, "f_ext": None, "forces": (), "constraints": "projected",
-        "stabilisation": 20.0, "seed": None, "parameters": {"gravity": rng.normal(size=(count, 3))},
-    }  # fmt: skip
+    run = sixd.Scenario(model, parameters={"gravity": rng.normal(size=(count, 3))})
     q, qd = rng.normal(size=(2, count, 2))
-    setup = make_setup("test", model, q, qd, **options)
+    setup = make_setup("test", run, q, qd)
     runner = Runner(setup, "rk4", 1e-2)
     numbers = [np.array([x]) for x in (1e-2, 0.0)]
     arrays = [*runner.state.values(), *numbers, *runner.constants.values()]

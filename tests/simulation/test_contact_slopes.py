@@ -168,10 +168,7 @@ def test_slopes_are_functions_with_the_same_values():
     """Given the results of a repeated call, its smooth function returns them."""
     for model, ground, q in (sphere(), box()):
         for qd in ([0, 0, 0, 1.0, 0.2, 0], [0.1, 0.2, 0, 0, 0, -0.5]):
-            setup = make_setup(
-                "step", model, q, qd, controller=np.zeros(6), sample_time=None, f_ext=None, forces=ground,
-                parameters=None, constraints="projected", stabilisation=20.0, seed=None,
-            )  # fmt: skip
+            setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
             recipe = _forward(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
             memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.given}

@@ -165,10 +165,7 @@ def test_slopes_are_those_of_the_exact_linearization():
     ]
     for model, q in starts:
         exact = sixd.linearize(model, q, np.zeros(model.nv)).eigenvalues
-        setup = make_setup(
-            "test", model, q, None, controller=None, sample_time=None, f_ext=None, forces=(), parameters=None,
-            constraints="projected", stabilisation=20.0, seed=None,
-        )  # fmt: skip
+        setup = make_setup("test", sixd.Scenario(model), q, None)
         found = np.linalg.eigvals(stability._slopes(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
         largest = np.abs(found).max()
         for mode in exact:

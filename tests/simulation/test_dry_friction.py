@@ -20,11 +20,7 @@ H = 1e-3
 
 
 def setup_of(system, **options):
-    given = {
-        "controller": None, "sample_time": None, "f_ext": None, "forces": (), "parameters": None,
-        "constraints": "projected", "stabilisation": 20.0, "seed": None,
-    }  # fmt: skip
-    return make_setup("simulate", system, None, None, **{**given, **options})
+    return make_setup("simulate", sixd.Scenario(system, **options), None, None)
 
 
 def rubbing(kind, friction=2.0):

@@ -169,10 +169,10 @@ def test_what_travels(name):
 def carried(*args, **options):
     """An ensemble whose chunks are packed and unpacked as for other processes, in this one."""
     module = sys.modules["sixd.simulation.ensemble.ensemble"]
-    straight = module.run
+    straight = module.run_chunk
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "run", lambda job, *rest: run_packed(packed(job), *rest))
-        assert module.run is not straight
+        patch.setattr(module, "run_chunk", lambda job, *rest: run_packed(packed(job), *rest))
+        assert module.run_chunk is not straight
         return sixd.ensemble(*args, **options)
 
 
@@ -362,7 +362,7 @@ def pressed(*args):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("when", ["run", "step_warning", "_results"])
+@pytest.mark.parametrize("when", ["run_chunk", "step_warning", "_results"])
 def test_interrupted_during_start_up(when, monkeypatch):
     """Ctrl-C before any row is complete gives the starts: in the first steps, in a check, at the first chunk."""
     monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], when, pressed)
@@ -400,7 +400,7 @@ def test_errors_inside_workers():
 def rehearsed():
     """Without the first moment in this process, which would meet the errors."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "run", lambda *args: None)
+        patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "run_chunk", lambda *args: None)
         yield
 
 
@@ -412,7 +412,7 @@ def test_errors_that_cannot_travel(monkeypatch):
         def run(*args):
             raise error
 
-        monkeypatch.setattr(job, "run", run)
+        monkeypatch.setattr(job, "run_chunk", run)
         with pytest.raises(Exception) as caught:  # noqa: PT011 (which one is asserted by the caller)
             run_packed(b"", 0, {})
         return caught.value
@@ -698,7 +698,7 @@ def test_versions_must_agree(monkeypatch):
     seen = []
     module = sys.modules["sixd.simulation.ensemble.ensemble"]
     monkeypatch.setattr(
-        module, "run", lambda job, *rest: seen.append(packed(job)) or (_ for _ in ()).throw(StopAsyncIteration)
+        module, "run_chunk", lambda job, *rest: seen.append(packed(job)) or (_ for _ in ()).throw(StopAsyncIteration)
     )
     with pytest.raises(StopAsyncIteration):
         tops(3, processes=1)

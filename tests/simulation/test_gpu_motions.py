@@ -11,7 +11,7 @@ from fake_gpu import Array, install
 from sixd.codegen.llvm.machine import host
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError, SingularError
 from sixd.runtime.cuda import driver
-from sixd.simulation.gradients import gpu_gradient
+from sixd.simulation.gradients import rollout_gradient
 from sixd.simulation.stepping import compiled_steps
 
 fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
@@ -185,9 +185,9 @@ def test_to_cpu(gpu, rng):
     assert np.array_equal(copy.energy, true.energy)
     assert copy.facts == true.facts
     assert "5" in repr(found)
-    with pytest.raises(DeviceError, match=r"energy is made on the processor.* trajectory.to_cpu\(\).energy"):
+    with pytest.raises(DeviceError, match=r"energy is made on the CPU.* trajectory.to_cpu\(\).energy"):
         found.energy  # noqa: B018
-    with pytest.raises(DeviceError, match="plot is made on the processor"):
+    with pytest.raises(DeviceError, match="plot is made on the CPU"):
         found.plot()
     with pytest.raises(AttributeError, match="no attribute 'plott'"):
         found.plott()
@@ -243,22 +243,26 @@ def test_steps(gpu, rng, method, dtype):
             assert_same(x, y)
 
 
+CALLS = []
+
+
+def law(t, q, qd):
+    """A controller without a closure."""
+    CALLS.append(t)
+    return -3 * q - qd * t
+
+
 @fused
 def test_functions_are_traced_once(gpu, rng):
     """A controller is part of the code, which is made at its first step."""
-    arm, calls = sixd.zoo.planar(2), []
+    arm = sixd.zoo.planar(2)
     q, qd = start(arm, rng)
-
-    def law(t, q, qd):
-        calls.append(t)
-        return -3 * q - qd * t
-
     true = sixd.step(arm, q, qd, 1e-3, t=0.5, controller=law)
     counts = set()
     for _ in range(3):
         found = sixd.step(arm, there(q), there(qd), 1e-3, t=0.5, controller=law)
         assert_same(found[1], true[1])
-        counts.add(len(calls))
+        counts.add(len(CALLS))
     assert len(counts) == 1
 
 
@@ -318,7 +322,7 @@ def assert_same_gradients(found, true):
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_gradients(gpu, rng, method, pieces, monkeypatch):
     if pieces:
-        monkeypatch.setattr(gpu_gradient, "MEMORY", 0)
+        monkeypatch.setattr(rollout_gradient, "MEMORY_ON_GPU", 0)
     arm = sixd.zoo.planar(2)
     q, qd = start(arm, rng)
     controls = rng.uniform(-1, 1, (ROWS, 20, 2))

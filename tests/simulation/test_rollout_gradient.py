@@ -51,10 +51,7 @@ def difference(model, q, qd, controls, along, e, **options):
 def pushed(model, q, qd, controls, along, found, *, method="rk4", dt=1e-3, forces=()):
     """The slope of the cost along a direction, forward."""
     dq, dqd, dtau = along
-    setup = make_setup(
-        "test", model, q, qd, controller=controls[0], sample_time=None, f_ext=None, forces=forces, parameters=None,
-        constraints="projected", stabilisation=20.0, seed=None,
-    )  # fmt: skip
+    setup = make_setup("test", sixd.Scenario(model, controller=controls[0], forces=forces), q, qd)
     shapes = {"t": (), "q": (model.nq,), "qd": (model.nv,), "tau": (model.nv,)}
     program = traced_cost("test", "cost", cost, shapes, "float64")
     rates = {"q": np.asarray(model.configuration_rate(q, dq), dtype=float), "qd": dqd, "tau": dtau}

@@ -93,7 +93,7 @@ def test_record_every(value):
         ({"seed": -1}, "seed is -1, expected"),
         ({"on_chunk": 3}, "on_chunk is 3, expected a function of a trajectory"),
         ({"system": 3}, "model is a int, expected a sixd.Model"),
-        ({"system": sixd.ModelBuilder("none").build(), "q": []}, "'none' has no freedoms, expected a system that can move"),
+        ({"system": sixd.ModelBuilder("none").build(), "q": []}, "'none' has no degrees of freedom, expected a system that can move"),
     ],
     ids=repr,
 )  # fmt: skip

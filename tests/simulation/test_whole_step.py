@@ -10,7 +10,7 @@ from samples import KINDS, single_joint
 from sixd.engine.differentiation import vjp_request
 from sixd.engine.evaluate import evaluate
 from sixd.simulation.gradients.adjoint_steps import TAU, forward_backward_steps
-from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
+from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, equations, step_request
 
 pytestmark = pytest.mark.one_target
 DT = 0.02
@@ -39,7 +39,7 @@ def test_the_function_is_the_step(kind, method):
     """Quaternions may have any length."""
     model = smooth(single_joint(kind))
     q, qd, tau = state(model)
-    request = step_request(model, Setting("step", method), "float64")
+    request = step_request("step", sixd.Scenario(model, method=method), "float64")
     long = q.copy()
     for i in model.bodies:
         if isinstance(model.joints[i], (sixd.Free, sixd.Spherical)):
@@ -53,13 +53,13 @@ def test_external_forces_parameters_and_constraints():
     model = smooth(single_joint("revolute"))
     q, qd, tau = state(model)
     force, gravity = np.ones((model.nb, 6)), np.array([1.0, 2, 3])
-    request = step_request(model, Setting("step", "rk4", True, parameters=("gravity",)), "float64")
+    request = step_request("step", sixd.Scenario(model, f_ext=force, parameters={"gravity": gravity}), "float64")
     found = evaluated(model, request, q, qd, DT, 0.0, tau, force, gravity)
     expected = sixd.step(model, q, qd, DT, controller=tau, f_ext=force, parameters={"gravity": gravity})
     np.testing.assert_allclose(found[0], expected[0], atol=1e-13)
     bar = sixd.zoo.four_bar()
     q = sixd.assemble(bar, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
-    found = evaluated(bar, step_request(bar, Setting("step"), "float64"), q, 0 * q, DT, 0.0, 0 * q)
+    found = evaluated(bar, step_request("step", sixd.Scenario(bar), "float64"), q, 0 * q, DT, 0.0, 0 * q)
     np.testing.assert_allclose(found[0], sixd.step(bar, q, 0 * q, DT)[0], atol=1e-13)
 
 
@@ -69,7 +69,7 @@ def test_gradients_by_entries(kind):
     model = smooth(single_joint(kind))
     q, qd, tau = (x[0] for x in state(model))
     q = 1.3 * q if model.nq != model.nv else q
-    request = step_request(model, Setting("step", "euler"), "float64")
+    request = step_request("step", sixd.Scenario(model, method="euler"), "float64")
     w = np.random.default_rng(1).uniform(-1, 1, (2, max(model.nq, model.nv)))
     ws = w[0, : model.nq], w[1, : model.nv]
 
@@ -86,21 +86,16 @@ def test_gradients_by_entries(kind):
 
 def test_steps_that_are_not_functions():
     """With dry friction, contact, or by the midpoint rule calls are repeated; others may be long."""
-    assert step_request(single_joint("revolute"), Setting("step"), "float64") is None
-    assert step_request(smooth(single_joint("revolute")), Setting("step", "midpoint"), "float64") is None
+    assert step_request("step", sixd.Scenario(single_joint("revolute")), "float64") is None
+    assert step_request("step", sixd.Scenario(smooth(single_joint("revolute")), method="midpoint"), "float64") is None
     long = sixd.zoo.planar(60)
     assert 4 * sixd.compile(sixd.forward_dynamics, long).program.operations > MOST_OPERATIONS
-    assert step_request(long, Setting("step"), "float64") is None
+    assert step_request("step", sixd.Scenario(long), "float64") is None
 
 
-def test_hostile_settings():
-    model = smooth(single_joint("revolute"))
-    with pytest.raises(sixd.UnknownNameError, match="leapfrog"):
-        step_request(model, Setting("step", "leapfrog"), "float64")
-    with pytest.raises(sixd.UnknownNameError, match="loose"):
-        step_request(model, Setting("step", constraints="loose"), "float64")
-    with pytest.raises(sixd.SixdError, match="expected a sixd.Model"):
-        step_request("robot", Setting("step"), "float64")
+def test_adaptive_methods_are_refused():
+    with pytest.raises(sixd.UnknownNameError, match="step: method: .*adaptive"):
+        step_request("step", sixd.Scenario(smooth(single_joint("revolute")), method="adaptive"), "float64")
 
 
 @pytest.mark.long
@@ -114,7 +109,7 @@ def test_weights_of_all_states(friction):
     expected = sixd.rollout_gradient(
         model, q, qd, taus, dt=DT, cost=lambda t, q, qd, tau: w @ q + v @ qd, final=lambda q, qd: w @ q + v @ qd
     )
-    problem = Setting("rollout").problem(model, "float64")
+    problem = equations("rollout", sixd.Scenario(model), "float64")(model)
     pair = forward_backward_steps(problem, "rk4", "float64", None, along=("q", "qd"))
     motion = sixd.simulate(model, q, qd, DT, dt=DT, controller=taus[:, 0])
     np.testing.assert_array_equal(motion.q[:, 0], q)

@@ -1,4 +1,4 @@
-"""sixd.spatial_v2: every name exists; rotations, arithmetic and sparsity. The rest: the files beside this one."""
+"""sixd.spatial_v2: every name exists; rotations, arithmetic and sparsity. The rest: the other files of this folder."""
 
 import re
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_rv_of_a_symmetric_matrix_is_half_a_turn():
 def test_rq_tie_rule():
     assert sv.rq(np.diag([1.0, -1, -1])).tolist() == [0, 1, 0, 0]
     assert sv.rq(np.diag([-1.0, -1, 1])).tolist() == [0, 0, 0, 1]
-    half = np.array([[0.0, -1, 0], [-1, 0, 0], [0, 0, -1]])  # half a turn about (1, -1, 0): equal magnitudes
+    half = np.array([[0.0, -1, 0], [-1, 0, 0], [0, 0, -1]])  # 180° about (1, -1, 0): equal magnitudes
     close(sv.rq(half), np.array([0, 1, -1, 0]) / np.sqrt(2))
 
 

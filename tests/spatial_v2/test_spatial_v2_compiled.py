@@ -1,4 +1,4 @@
-"""sixd.spatial_v2 on compiled code: models recognised by content, joints of several freedoms, the course's functions."""
+"""sixd.spatial_v2 on compiled code: models recognised by content, joints of several degrees of freedom, the course's functions."""
 
 import copy
 import threading
@@ -31,7 +31,7 @@ def mixed(codes=("Rx", "Px", HELIX, "Ry", "Py", "R", RACK, "Rz")):
 
 
 def several():
-    """A tree with joints of several freedoms."""
+    """A tree with joints of several degrees of freedom."""
     return mixed(("C", "R", "S", RACK, "Fb", HELIX))
 
 
@@ -292,7 +292,7 @@ def test_jcalc_and_models_refuse():
         sv.jcalc("C", [0.1, 0.2], 1.0)
     with pytest.raises(sixd.ModelError, match=r"unrecognised joint code 'Q', expected one of .*C, S, Fb, H, rack"):
         sv.jcalc("Q", 0.1)
-    with pytest.raises(sixd.ModelError, match=r"HD: joint 1 has the code 'C' of 2 freedoms, expected one"):
+    with pytest.raises(sixd.ModelError, match=r"HD: joint 1 has the code 'C' with 2 degrees of freedom, expected one"):
         sv.HD(several(), np.ones(6), *np.zeros((4, 6)))
     model = sv.planar(2)
     model.jtype = ["r", "C"]
@@ -306,7 +306,7 @@ def test_jcalc_and_models_refuse():
         sv.ID({"NB": 1, "parent": [0], "jtype": ["R"], "I": []}, [0], [0], [0])
 
 
-def test_native_models_of_several_freedoms():
+def test_native_models_of_several_degrees_of_freedom():
     tree = sixd.load(several())
     assert [type(j).__name__ for j in tree.joints[1:]] == [
         "Cylindrical", "Revolute", "Spherical", "RackAndPinion", "Free", "Helical"

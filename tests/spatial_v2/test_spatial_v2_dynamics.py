@@ -1,4 +1,4 @@
-"""sixd.spatial_v2: dynamics of trees and of floating bases, by laws, by course cases and against sixd's own joints."""
+"""sixd.spatial_v2: dynamics of trees and of floating bases, by identities, by course cases and against sixd's own joints."""
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ def test_planar_tip_load():
     close(sv.ID(model, q, [1, 2], [3, 4], []), sv.ID(model, q, [1, 2], [3, 4]))
 
 
-# laws -------------------------------------------------------------------------------------------
+# identities -------------------------------------------------------------------------------------
 
 
 @MODELS

@@ -77,9 +77,9 @@ def test_steps_of_random_trees(seed):
     state = samples.rng_state(model, rng) if hasattr(samples, "rng_state") else [rng.normal(size=3) for _ in range(3)]
     symbols = [*steps.equations.q, *steps.equations.qd, *steps.equations.qdd]
     table = dict(zip(symbols, np.concatenate(state), strict=True))
-    found = [(p - s + r).subs(table) for p, s, r in zip(steps.ddt_dL_dqd, steps.dL_dq, steps.resistance, strict=True)]
+    result = [(p - s + r).subs(table) for p, s, r in zip(steps.ddt_dL_dqd, steps.dL_dq, steps.resistance, strict=True)]
     np.testing.assert_allclose(
-        np.array(found, dtype=float), sixd.inverse_dynamics(model, *state), rtol=1e-11, atol=1e-11
+        np.array(result, dtype=float), sixd.inverse_dynamics(model, *state), rtol=1e-11, atol=1e-11
     )
 
 
@@ -148,14 +148,14 @@ def test_errors_of_forces():
 
 
 def test_box_of_inputs():
-    """A thruster that turns: the corners' hull lies in the box, and touches its faces."""
+    """A thruster that rotates: the corners' hull lies in the box, and touches its faces."""
     f = sp.symbols("f", positive=True)
     T = sixd.point_forces((x * sp.cos(theta), x * sp.sin(theta)), (theta, x))
     system = sixd.lagrange(m * (xd**2 + x**2 * thetad**2) / 2, 0, [theta, x], inputs=T)
-    found = system.input_range(-f, f)
-    assert found.corners.shape == (2, 4)
+    result = system.input_range(-f, f)
+    assert result.corners.shape == (2, 4)
     state = {theta: 0.4, x: 0.7, f: 3.0}
-    low, high, corners = (np.array(e.subs(state), dtype=float) for e in found)
+    low, high, corners = (np.array(e.subs(state), dtype=float) for e in result)
     np.testing.assert_allclose(corners.min(axis=1), low.ravel(), rtol=1e-14)
     np.testing.assert_allclose(corners.max(axis=1), high.ravel(), rtol=1e-14)
 
@@ -166,9 +166,9 @@ def test_box_of_inputs_equals_that_of_actuators():
     low, high = sixd.Actuation(arm, jets).bounds([0.4, 0.7])
     T = sixd.point_forces((x * sp.cos(theta), x * sp.sin(theta)), (theta, x))
     system = sixd.lagrange(m * (xd**2 + x**2 * thetad**2) / 2, 0, [theta, x], inputs=T)
-    found = system.input_range(-1, [2, 2])
-    np.testing.assert_allclose(np.array(found.lower.subs({theta: 0.4, x: 0.7}), dtype=float).ravel(), low, atol=1e-14)
-    np.testing.assert_allclose(np.array(found.upper.subs({theta: 0.4, x: 0.7}), dtype=float).ravel(), high, atol=1e-14)
+    result = system.input_range(-1, [2, 2])
+    np.testing.assert_allclose(np.array(result.lower.subs({theta: 0.4, x: 0.7}), dtype=float).ravel(), low, atol=1e-14)
+    np.testing.assert_allclose(np.array(result.upper.subs({theta: 0.4, x: 0.7}), dtype=float).ravel(), high, atol=1e-14)
 
 
 def test_errors_of_limits():
@@ -185,27 +185,27 @@ def test_errors_of_limits():
 def test_constrained_equations_of_the_sleigh():
     """(10.16), (10.17) and (10.20) hold for the accelerations and multipliers that are solved for."""
     system = sleigh()
-    found, (qdd, lam) = system.constrained_equations(), system.constrained()
+    result, (qdd, lam) = system.constrained_equations(), system.constrained()
     assert system.A_rate == sp.Matrix([[thetad * sp.cos(theta), thetad * sp.sin(theta), 0]])
-    table = dict(zip(system.qdd, qdd, strict=True)) | dict(zip(found.lam, lam, strict=True))
+    table = dict(zip(system.qdd, qdd, strict=True)) | dict(zip(result.lam, lam, strict=True))
     on_rows = {xd: c * sp.cos(theta), yd: c * sp.sin(theta)}  # velocities that the blade allows
-    names = (x, y, theta, thetad, m, I, a, c, g, *found.u)
+    names = (x, y, theta, thetad, m, I, a, c, g, *result.u)
     point = {s: sp.Rational(k + 3, k + 7) for k, s in enumerate(names)}
-    for block in (found.motion, found.rows, found.projected):
+    for block in (result.motion, result.rows, result.projected):
         gaps = [(e.lhs - e.rhs).subs(table, simultaneous=True).subs(on_rows, simultaneous=True) for e in block]
         assert all(abs(e.subs(point).evalf(30)) < 1e-25 for e in gaps)
-    for gap in (found.P * found.P - found.P, found.A * found.P):
+    for gap in (result.P * result.P - result.P, result.A * result.P):
         assert all(abs(e.subs(point).evalf(30)) < 1e-25 for e in gap)
 
 
 def test_constrained_equations_as_text_and_latex():
-    found = sleigh(b={theta: c * thetad}).constrained_equations()
-    text = str(found)
+    result = sleigh(b={theta: c * thetad}).constrained_equations()
+    text = str(result)
     assert "A q̈ + Ȧ q̇ = ċ\nsin(θ) ẍ - cos(θ) ÿ + cos(θ) θ̇ ẋ + sin(θ) θ̇ ẏ = 0" in text
     assert "Ȧ[1,1] = cos(θ) θ̇" in text
-    assert r"\lambda_{1}" in found.latex()
-    assert found._repr_markdown_().startswith(r"$M \ddot q + C \dot q + g + b = u + A^T \lambda$")
-    assert repr(found) == "<ConstrainedEquations of 'sleigh': 3 + 1 equations>"
+    assert r"\lambda_{1}" in result.latex()
+    assert result._repr_markdown_().startswith(r"$M \ddot q + C \dot q + g + b = u + A^T \lambda$")
+    assert repr(result) == "<ConstrainedEquations of 'sleigh': 3 + 1 equations>"
 
 
 def test_driven_constraints_have_a_rate():

@@ -24,7 +24,7 @@ def test_zero_test_sees_through_fractions_and_angles():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_echelon_has_the_rank_and_the_null_space(seed):
-    """Beside NumPy, for matrices of rank two with numbers, and with functions of full rank."""
+    """Compared with NumPy, for matrices of rank two with numbers, and with functions of full rank."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(-3, 4, (3, 2)) @ rng.integers(-3, 4, (2, 5))
     reduced = echelon(sp.Matrix(numbers))

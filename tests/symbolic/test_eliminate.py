@@ -84,10 +84,10 @@ UNSOLVED = [
 ]
 
 
-@pytest.mark.parametrize(("given", "options", "message"), UNSOLVED, ids=lambda v: str(v)[:30])
-def test_unsolved_constraints_raise(given, options, message):
+@pytest.mark.parametrize(("arguments", "options", "message"), UNSOLVED, ids=lambda v: str(v)[:30])
+def test_unsolved_constraints_raise(arguments, options, message):
     with pytest.raises(sixd.ModelError, match=message) as caught:
-        solve_for(*given, **options)
+        solve_for(*arguments, **options)
     assert str(caught.value).startswith("solve_for: ")
 
 
@@ -111,12 +111,12 @@ def test_a_point_on_a_circle_by_its_angle():
     """Table D: x² + y² = R² removes a coordinate; a map in a new one gives the pendulum."""
     T, V = energies()
     circle = {x: R * c(phi), y: R * s(phi)}
-    found = eliminate(T, V, [x, y], x**2 + y**2 - R**2, explicit=circle, new=[phi])
-    assert (found.q, found.qd, found.map) == ((phi,), (phid,), circle)
-    assert m * R**2 * phid**2 / 2 == found.T
-    assert m * g * R * s(phi) == found.V
-    assert sp.Matrix([-R * s(phi), R * c(phi)]) == found.G
-    pendulum = sixd.lagrange(found.T, found.V, found.q, qd=found.qd)
+    free = eliminate(T, V, [x, y], x**2 + y**2 - R**2, explicit=circle, new=[phi])
+    assert (free.q, free.qd, free.map) == ((phi,), (phid,), circle)
+    assert m * R**2 * phid**2 / 2 == free.T
+    assert m * g * R * s(phi) == free.V
+    assert sp.Matrix([-R * s(phi), R * c(phi)]) == free.G
+    pendulum = sixd.lagrange(free.T, free.V, free.q, qd=free.qd)
     assert is_zero(pendulum.M[0] - m * R**2)
     assert is_zero(pendulum.g[0] - m * g * R * c(phi))
 
@@ -124,20 +124,20 @@ def test_a_point_on_a_circle_by_its_angle():
 def test_a_point_on_a_circle_with_y_eliminated():
     """Both descriptions have the same energy at the same state, by numbers."""
     T, V = energies()
-    found = eliminate(T, V, [x, y], x**2 + y**2 - R**2, dependent=y, near={x: 0, y: -1, R: 1})
-    assert (found.q, found.qd) == ((x,), (xd,))
-    assert is_zero(found.T - m * R**2 * xd**2 / (2 * (R**2 - x**2)))
+    free = eliminate(T, V, [x, y], x**2 + y**2 - R**2, dependent=y, near={x: 0, y: -1, R: 1})
+    assert (free.q, free.qd) == ((x,), (xd,))
+    assert is_zero(free.T - m * R**2 * xd**2 / (2 * (R**2 - x**2)))
     angle, rate, numbers = -1.1, 0.7, {m: 2.0, R: 1.3, g: 9.81}
     state = {x: 1.3 * np.cos(angle), xd: -1.3 * np.sin(angle) * rate}
-    assert abs(float(found.T.subs({**numbers, **state})) - 2 * 1.3**2 * rate**2 / 2) < 1e-12
-    assert abs(float(found.V.subs({**numbers, **state})) - 2 * 9.81 * 1.3 * np.sin(angle)) < 1e-12
+    assert abs(float(free.T.subs({**numbers, **state})) - 2 * 1.3**2 * rate**2 / 2) < 1e-12
+    assert abs(float(free.V.subs({**numbers, **state})) - 2 * 9.81 * 1.3 * np.sin(angle)) < 1e-12
 
 
 def test_equations_agree_with_multipliers(rng):
     """A bead on the wire y = a x²: eliminated, and with the constraint's force, give one acceleration."""
     T, V = energies()
-    found = eliminate(T, V, [x, y], y - a * x**2)
-    free = sixd.lagrange(found.T, found.V, found.q, qd=found.qd).substitute({m: 1.5, g: 9.81, a: 0.4})
+    free = eliminate(T, V, [x, y], y - a * x**2)
+    free = sixd.lagrange(free.T, free.V, free.q, qd=free.qd).substitute({m: 1.5, g: 9.81, a: 0.4})
     bound = sixd.lagrange(T, V, [x, y], constraints=[y - a * x**2]).substitute({m: 1.5, g: 9.81, a: 0.4})
     px, vx, u = rng.uniform(-1, 1, 3)
     state = ([px, 0.4 * px**2], [vx, 0.8 * px * vx], [u, 0.0])
@@ -148,10 +148,10 @@ def test_equations_agree_with_multipliers(rng):
 def test_coordinates_that_are_functions_of_time():
     t = sp.Symbol("t")
     X, Y = sp.Function("x")(t), sp.Function("y")(t)
-    found = eliminate(m * (X.diff(t) ** 2 + Y.diff(t) ** 2) / 2, m * g * Y, [X, Y], Y - a * X)
-    assert found.qd == (X.diff(t),)
-    assert is_zero(found.T - m * (1 + a**2) * X.diff(t) ** 2 / 2)
-    assert m * g * a * X == found.V
+    free = eliminate(m * (X.diff(t) ** 2 + Y.diff(t) ** 2) / 2, m * g * Y, [X, Y], Y - a * X)
+    assert free.qd == (X.diff(t),)
+    assert is_zero(free.T - m * (1 + a**2) * X.diff(t) ** 2 / 2)
+    assert m * g * a * X == free.V
 
 
 def test_names_of_velocities():

@@ -1,4 +1,4 @@
-"""Energies of rigid bodies and angular velocities, beside table D and the tree algorithms."""
+"""Energies of rigid bodies and angular velocities, compared with table D and the tree algorithms."""
 
 import itertools
 
@@ -25,7 +25,7 @@ SEQUENCES = [
 ]
 
 
-def turn(sequence, angles):
+def rotation_of(sequence, angles):
     return sp.Matrix(3, 3, list(rotation_from_euler(sequence, np.array(angles, dtype=object)).ravel()))
 
 
@@ -48,7 +48,7 @@ def test_planar_body():
 
 def test_euler_angles():
     """R = Rz(q1) Rx(q3) Rz(q2), as table D has its angular velocity; singular where sin q3 = 0."""
-    w = sixd.angular_velocity(turn("ZXZ", [q1, q3, q2]), (q1, q2, q3))
+    w = sixd.angular_velocity(rotation_of("ZXZ", [q1, q3, q2]), (q1, q2, q3))
     expected = [qd3 * c(q2) + qd1 * s(q2) * s(q3), -qd3 * s(q2) + qd1 * c(q2) * s(q3), qd2 + qd1 * c(q3)]
     assert all(is_zero(a - b) for a, b in zip(w, expected, strict=True))
     assert is_zero(w.jacobian([qd1, qd2, qd3]).det() ** 2 - s(q3) ** 2)
@@ -60,7 +60,7 @@ def test_euler_angles():
 def test_rotation():
     """Ṙ = R ω̂ = ω̂_s R, ω_s = R ω, and K = ½ ωᵀIω is the same in both frames with I_s = R I Rᵀ."""
     q, qd = (q1, q2, q3), (qd1, qd2, qd3)
-    R = turn("ZYX", q)
+    R = rotation_of("ZYX", q)
     body, space = (sixd.angular_velocity(R, q, qd, frame) for frame in ("body", "space"))
     assert all(is_zero(e) for e in rate(R, q, qd) - R * hat(body))
     assert all(is_zero(e) for e in rate(R, q, qd) - hat(space) * R)
@@ -77,13 +77,15 @@ def test_rotation():
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_every_sequence_is_a_rotation_with_that_velocity(sequence):
     q = (q1, q2, q3)
-    w = sixd.angular_velocity(turn(sequence, q), q)
-    assert all(is_zero(e) for e in rate(turn(sequence, q), q, (qd1, qd2, qd3)) - turn(sequence, q) * hat(w))
+    w = sixd.angular_velocity(rotation_of(sequence, q), q)
+    assert all(
+        is_zero(e) for e in rate(rotation_of(sequence, q), q, (qd1, qd2, qd3)) - rotation_of(sequence, q) * hat(w)
+    )
 
 
 @pytest.mark.parametrize("sequence", ["ZXZ", "XYZ", "zyx", "yxy"])
 def test_spatial_body_beside_a_tree_of_joints(sequence, rng):
-    """Slides along x, y, z and three turns in a row carry the same body; energies by the tree's algorithms."""
+    """Slides along x, y, z and three successive rotations carry the same body; energies by the tree's algorithms."""
     mass, moments = 1.7, np.array([[0.4, 0.05, -0.02], [0.05, 0.6, 0.03], [-0.02, 0.03, 0.8]])
     order = sequence.lower() if sequence.isupper() else sequence[::-1]
     builder = sixd.ModelBuilder("body", gravity=(0.3, -1, -9.81))
@@ -129,7 +131,7 @@ def test_planar_arm_beside_the_model():
 
 def test_forms_of_inertia_and_rotation():
     q = (q1, q2, q3)
-    R = turn("ZXZ", (q1, q3, q2))
+    R = rotation_of("ZXZ", (q1, q3, q2))
     by_angles, _ = sixd.body_energy(m, (0, 0, 0), q, euler=["ZXZ", [q1, q3, q2]], inertia=[A, B, C])
     for inertia in (sp.diag(A, B, C), sp.Matrix([A, B, C]), np.diag([A, B, C])):
         T, _ = sixd.body_energy(m, (0, 0, 0), q, rotation=R, inertia=inertia)
@@ -149,7 +151,7 @@ def test_numbers_and_vectors_of_numpy_and_sympy():
     for kind in (sp.Matrix, sp.ImmutableMatrix, np.array):
         T, _ = sixd.body_energy(np.float64(2), kind([x, y]), kind([x, y, theta]), angle=theta, inertia=np.float64(0.5))
         assert is_zero(T - expected)
-    R = turn("ZXZ", (q1, q3, q2))
+    R = rotation_of("ZXZ", (q1, q3, q2))
     for kind in (sp.ImmutableMatrix, lambda a: np.array(a.tolist())):
         assert sixd.angular_velocity(kind(R), [q1, q2, q3]) == sixd.angular_velocity(R, [q1, q2, q3])
 
@@ -184,9 +186,9 @@ MISTAKES = [
     ({"inertia": I}, sixd.ModelError, "inertia is given without an orientation, expected angle="),
     ({"inertia": (A, B, C), "angle": theta}, sixd.ShapeError, "expected one moment about z for a planar body"),
     ({"angle": thetad}, sixd.ModelError, "angle contains the velocity thetad"),
-    ({"rotation": sp.eye(3)}, sixd.ModelError, "position has 2 components, expected 3 beside a rotation"),
-    ({"position": (x, y, z), "angle": theta}, sixd.ModelError, "position has 3 components, expected 2 beside an angle"),
-    ({"position": (x, y, z), "inertia": (A, B, C)}, sixd.ModelError, "expected rotation= or euler= beside it"),
+    ({"rotation": sp.eye(3)}, sixd.ModelError, "position has 2 components, expected 3 with a rotation"),
+    ({"position": (x, y, z), "angle": theta}, sixd.ModelError, "position has 3 components, expected 2 with an angle"),
+    ({"position": (x, y, z), "inertia": (A, B, C)}, sixd.ModelError, "expected rotation= or euler= as well"),
     ({"position": (x, y, z), "inertia": I}, sixd.ShapeError, "expected three principal moments or a matrix"),
     ({"position": (x, y, z), "inertia": (A, B)}, sixd.ShapeError, "inertia has 2 components, expected 3"),
     (
@@ -217,9 +219,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "message"), MISTAKES, ids=lambda v: str(v)[:40])
-def test_mistakes_are_told(given, error, message):
-    arguments = {"mass": m, "position": (x, y), "q": Q, "qd": None, **given}
+@pytest.mark.parametrize(("changes", "error", "message"), MISTAKES, ids=lambda v: str(v)[:40])
+def test_mistakes_raise(changes, error, message):
+    arguments = {"mass": m, "position": (x, y), "q": Q, "qd": None, **changes}
     with pytest.raises(error, match=message):
         sixd.body_energy(**arguments)
 

@@ -237,7 +237,7 @@ def test_reduced_models(model, rng):
 
 
 def test_a_gear_in_closed_form():
-    """The double elbow: both elbows turn by q2, so the forearm turns by q1 + 2 q2."""
+    """The double elbow: both elbows rotate by q2, so the forearm rotates by q1 + 2 q2."""
     e = sixd.equations(sixd.zoo.double_elbow().reduce())
     q2 = e.q[1]
     M22 = sp.Rational(4, 3) + sp.Rational(1, 16) + sp.cos(q2) / 2
@@ -258,7 +258,7 @@ def test_axes_on_different_branches_are_parallel_too():
 
 
 def test_long_chains_give_a_warning():
-    """A humanoid's arm on its torso has nine turns in a row: half an hour, of which the user is warned."""
+    """A humanoid's arm on its torso has nine successive rotations: half an hour, and a warning."""
     from sixd.symbolic.equations.from_model import _warn_if_long
 
     with pytest.warns(sixd.CompileWarning, match="talos.*closed form is long.*Lock joints"):
@@ -316,8 +316,13 @@ def test_names_of_coordinates_are_checked():
         (arm, "ab", sixd.ScalarTypeError, "equations: q is 'ab', expected a list of coordinates"),
         (arm, ["a", "b"], sixd.ScalarTypeError, "coordinate 'a' is a str, expected a SymPy symbol"),
         (arm, [a, a], sixd.ModelError, "expected each coordinate once"),
-        (arm, [a, sp.Symbol("ad")], sixd.ModelError, "names, and those of their rates, are no other coordinate's"),
-        (length, [a, b], sixd.ModelError, "not among the model's parameters"),
+        (
+            arm,
+            [a, sp.Symbol("ad")],
+            sixd.ModelError,
+            "names, and those of their rates, differ from all other coordinates",
+        ),
+        (length, [a, b], sixd.ModelError, "and from the model's parameters"),
         (arm, [a, sp.Function("b")(t)], sixd.ModelError, "expected symbols"),
     ):
         with pytest.raises(error, match=message):
@@ -392,8 +397,8 @@ def test_simplified_results_have_the_values(rng):
         q, qd = model.random_configuration(rng), rng.standard_normal(model.nv)
         symbols = [sp.symbols(f"{letter}1:{n + 1}") for letter, n in (("x", model.nq), ("y", model.nv))]
         table = dict(zip([*symbols[0], *symbols[1]], [*q, *qd], strict=True))
-        for found, expected in zip(sixd.energy(model, *symbols), sixd.energy(model, q, qd), strict=True):
-            close(float(sp.sympify(found).xreplace(table)), expected)
+        for result, expected in zip(sixd.energy(model, *symbols), sixd.energy(model, q, qd), strict=True):
+            close(float(sp.sympify(result).xreplace(table)), expected)
         if hasattr(model, "body_names"):
             frame = model.body_names[-1]
             close(

@@ -1,4 +1,4 @@
-"""Frobenius' test and integrals of Pfaffian constraints, beside textbook cases and the theorem in exterior form."""
+"""Frobenius' test and integrals of Pfaffian constraints, compared with textbook cases and the theorem in exterior form."""
 
 import itertools
 
@@ -59,13 +59,13 @@ HOLONOMIC = {
 @pytest.mark.parametrize("name", HOLONOMIC)
 def test_holonomic(name, rng):
     A, q, expected = HOLONOMIC[name]
-    found = sixd.is_holonomic(A, q)
-    assert found
-    assert found.holonomic
-    assert found.degree == len(q) - found.rank == found.growth[0]
-    assert all(spans(f, A, q, rng) for f in found.integrals)
+    result = sixd.is_holonomic(A, q)
+    assert result
+    assert result.holonomic
+    assert result.degree == len(q) - result.rank == result.growth[0]
+    assert all(spans(f, A, q, rng) for f in result.integrals)
     if name != "nothing moves":
-        assert [is_zero(f - e) for f, e in zip(found.integrals, expected, strict=True)] == [True] * len(expected)
+        assert [is_zero(f - e) for f, e in zip(result.integrals, expected, strict=True)] == [True] * len(expected)
 
 
 ball = sixd.angular_velocity(
@@ -95,35 +95,35 @@ NOT_HOLONOMIC = {
 @pytest.mark.parametrize("name", NOT_HOLONOMIC)
 def test_not_holonomic(name):
     A, q, growth = NOT_HOLONOMIC[name]
-    found = sixd.is_holonomic(A, q)
-    assert not found
-    assert found.growth == growth
-    assert found.degree == growth[-1] == len(q)
-    assert found.integrals == (None,) * len(A)
-    assert "not holonomic" in found.reason
+    result = sixd.is_holonomic(A, q)
+    assert not result
+    assert result.growth == growth
+    assert result.degree == growth[-1] == len(q)
+    assert result.integrals == (None,) * len(A)
+    assert "not holonomic" in result.reason
 
 
 def test_a_wheel_has_a_height_that_integrates():
     """A wheel in space keeps its height; only that row is holonomic."""
     A = [[1, 0, 0, 0, -R * c(theta)], [0, 1, 0, 0, -R * s(theta)], [0, 0, 1, 0, 0]]
-    found = sixd.is_holonomic(A, [x, y, z, theta, phi])
-    assert not found.holonomic
-    assert found.rows == (False, False, True)
-    assert found.integrals == (None, None, z)
-    assert (found.rank, found.degree, found.growth) == (3, 4, (2, 3, 4))
-    assert "integrable without the others are rows 2" in found.reason
+    result = sixd.is_holonomic(A, [x, y, z, theta, phi])
+    assert not result.holonomic
+    assert result.rows == (False, False, True)
+    assert result.integrals == (None, None, z)
+    assert (result.rank, result.degree, result.growth) == (3, 4, (2, 3, 4))
+    assert "integrable without the others are rows 2" in result.reason
 
 
 def test_two_wheels_on_an_axle_determine_the_heading(rng):
     """No row of a differential drive is integrable alone, but R(φ1 - φ2) + 2 L θ is constant."""
     A = [[s(theta), -c(theta), 0, 0, 0], [c(theta), s(theta), -L, -R, 0], [c(theta), s(theta), L, 0, -R]]
     q = [x, y, theta, phi1, phi2]
-    found = sixd.is_holonomic(A, q)
-    assert (found.holonomic, found.rows, found.growth) == (False, (False,) * 3, (2, 3, 4))
-    (integral,) = [f for f in found.integrals if f is not None]
+    result = sixd.is_holonomic(A, q)
+    assert (result.holonomic, result.rows, result.growth) == (False, (False,) * 3, (2, 3, 4))
+    (integral,) = [f for f in result.integrals if f is not None]
     assert is_zero(integral * R - (R * (phi1 - phi2) + 2 * L * theta))
     # it can replace its row: the span of the rows stays the same
-    k = found.integrals.index(integral)
+    k = result.integrals.index(integral)
     exchanged = sp.Matrix(A)
     exchanged[k, :] = sp.Matrix([[integral.diff(v) for v in q]])
     assert all(spans_row(sp.Matrix(A).row(i), exchanged, q, rng) for i in range(3))
@@ -136,32 +136,32 @@ def spans_row(row, A, q, rng):
 
 
 def test_redundant_rows_and_rows_of_zeros():
-    found = sixd.is_holonomic([[x, y, 0], [2 * x, 2 * y, 0], [0, 0, 0]], [x, y, z])
-    assert found.holonomic
-    assert (found.rank, found.redundant) == (1, (1, 2))
-    assert found.integrals == (x**2 + y**2, None, None)
-    assert "rows 1, 2 are combinations" in found.reason
+    result = sixd.is_holonomic([[x, y, 0], [2 * x, 2 * y, 0], [0, 0, 0]], [x, y, z])
+    assert result.holonomic
+    assert (result.rank, result.redundant) == (1, (1, 2))
+    assert result.integrals == (x**2 + y**2, None, None)
+    assert "rows 1, 2 are combinations" in result.reason
 
 
 def test_no_constraints():
-    found = sixd.is_holonomic(sp.zeros(0, 2), [x, y])
-    assert (found.holonomic, found.integrals, found.degree) == (True, (), 2)
+    result = sixd.is_holonomic(sp.zeros(0, 2), [x, y])
+    assert (result.holonomic, result.integrals, result.degree) == (True, (), 2)
 
 
 def test_an_integral_that_exists_and_is_not_found():
     """y' = x² + y² has Bessel functions for solutions; the test does not need them."""
-    found = sixd.is_holonomic([[x**2 + y**2, -1]], [x, y])
-    assert found.holonomic
-    assert found.integrals == (None,)
-    assert "integrals exist 1, found 0" in found.reason
+    result = sixd.is_holonomic([[x**2 + y**2, -1]], [x, y])
+    assert result.holonomic
+    assert result.integrals == (None,)
+    assert "integrals exist 1, found 0" in result.reason
     spiral = sixd.is_holonomic([[x + y, y - x]], [x, y])  # ln(x² + y²) + 2 atan(x/y)
     assert (spiral.holonomic, spiral.integrals) == (True, (None,))
     assert "Keep those rows as constraints on velocities, or give the integral yourself" in spiral.reason
 
 
 def test_numbers_need_not_be_exact():
-    found = sixd.is_holonomic(np.array([[0.3, -0.7]]), [x, y])
-    assert spans(found.integrals[0], [[0.3, -0.7]], [x, y], np.random.default_rng(1))
+    result = sixd.is_holonomic(np.array([[0.3, -0.7]]), [x, y])
+    assert spans(result.integrals[0], [[0.3, -0.7]], [x, y], np.random.default_rng(1))
     assert not sixd.is_holonomic([[0.1 * s(theta), -0.1 * c(theta), 0]], [x, y, theta])
     assert sixd.is_holonomic(np.array([2, 3]), [x, y]).integrals == (2 * x + 3 * y,)
     assert sixd.is_holonomic(sp.ImmutableMatrix([[x, y]]), sp.Matrix([x, y])).integrals == (x**2 + y**2,)
@@ -216,18 +216,18 @@ def test_textbook_cases_agree_with_the_exterior_form(name):
 @pytest.mark.many
 @pytest.mark.parametrize("seed", range(6))
 def test_slopes_of_functions_times_any_matrix_are_holonomic(seed, rng):
-    """A = B dφ with B regular is holonomic; every integral found is constant along the motions."""
+    """A = B dφ with B regular is holonomic; every integral returned is constant along the motions."""
     random = np.random.default_rng(seed)
     q = [x, y, z, w]
     stock = [x * y + z, x**2 + y**2 - w, s(x) + z * w, y * sp.exp(x), x - 2 * w + 1]
     functions = [stock[k] for k in random.choice(len(stock), 2, replace=False)]
     B = sp.Matrix([[1, random.choice([x, z, 2])], [random.choice([w, y]), 3]])
     A = (B * sp.Matrix([[f.diff(v) for v in q] for f in functions])).applyfunc(sp.expand)
-    found = sixd.is_holonomic(A, q)
-    assert found.holonomic
-    assert (found.rank, found.degree) == (2, 2)
-    assert all(spans(f, A, q, rng) for f in found.integrals if f is not None)
-    assert any(f is not None for f in found.integrals)
+    result = sixd.is_holonomic(A, q)
+    assert result.holonomic
+    assert (result.rank, result.degree) == (2, 2)
+    assert all(spans(f, A, q, rng) for f in result.integrals if f is not None)
+    assert any(f is not None for f in result.integrals)
 
 
 @pytest.mark.parametrize("name", ["knife edge", "upright disc", "Heisenberg"])
@@ -252,8 +252,8 @@ def test_constraints_written_in_velocities():
 def test_functions_of_time_are_coordinates():
     X, Y = sp.Function("x")(sp.Symbol("t")), sp.Function("y")(sp.Symbol("t"))
     t = sp.Symbol("t")
-    found = sixd.is_holonomic([X * X.diff(t) + Y * Y.diff(t)], [X, Y], qd=[X.diff(t), Y.diff(t)])
-    assert found.integrals == (X**2 + Y**2,)
+    result = sixd.is_holonomic([X * X.diff(t) + Y * Y.diff(t)], [X, Y], qd=[X.diff(t), Y.diff(t)])
+    assert result.integrals == (X**2 + Y**2,)
     assert sixd.is_holonomic([[Y, -X]], [X, Y]).integrals == (Y / X,)
 
 
@@ -282,8 +282,8 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("given", "options", "error", "message"), MISTAKES, ids=lambda v: str(v)[:40])
-def test_mistakes_raise(given, options, error, message):
+@pytest.mark.parametrize(("arguments", "options", "error", "message"), MISTAKES, ids=lambda v: str(v)[:40])
+def test_mistakes_raise(arguments, options, error, message):
     with pytest.raises(error, match=message) as caught:
-        sixd.is_holonomic(*given, **options)
+        sixd.is_holonomic(*arguments, **options)
     assert str(caught.value).startswith("is_holonomic: ")

@@ -215,7 +215,7 @@ def test_linearize():
     assert B.shape == (4, 1)
     T = np.array([1.0, 0.0])
 
-    def slope(dq, dqd, df, h=1e-6):
+    def derivative(dq, dqd, df, h=1e-6):
         def at(s):
             return sixd.forward_dynamics(numeric, q + s * dq, qd + s * dqd, T * (f + s * df))
 
@@ -223,7 +223,9 @@ def test_linearize():
 
     zeros = np.zeros(2)
     expected = (
-        [slope(e, zeros, 0) for e in np.eye(2)] + [slope(zeros, e, 0) for e in np.eye(2)] + [slope(zeros, zeros, 1)]
+        [derivative(e, zeros, 0) for e in np.eye(2)]
+        + [derivative(zeros, e, 0) for e in np.eye(2)]
+        + [derivative(zeros, zeros, 1)]
     )
     np.testing.assert_allclose(np.hstack([A, B])[2:], np.array(expected).T, atol=1e-7)  # central differences
     with pytest.raises(sixd.ShapeError, match="linearize: q has 1 entries, expected 2"):
@@ -341,7 +343,7 @@ def test_closed_forms_use_the_constraint():
 
 @pytest.mark.parametrize("assumptions", [{"positive": True}, {"nonnegative": True}, {"integer": True}, {"real": True}])
 def test_velocities_are_real(assumptions):
-    """A radius is positive, its rate is not: both roots of a speed are found."""
+    """A radius is positive, its rate is not: both roots of a speed are kept."""
     r, a = sp.Symbol("r", **assumptions), sp.Symbol("a", real=True)
     system = sixd.lagrange(*sixd.body_energy(m, (r * sp.cos(a), r * sp.sin(a)), (r, a)), (r, a))
     rd = system.qd[0]

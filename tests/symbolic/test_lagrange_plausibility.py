@@ -22,7 +22,7 @@ SWING = l**2 * m * thetadd + g * l * m * sp.sin(theta)  # τ without friction
 
 @pytest.mark.parametrize("options", [{}, {"real": True}, {"positive": True}], ids=str)
 def test_dry_friction(options):
-    """|q̇| in Rayleigh's function is a force of constant size, however the symbols were declared; they stay as given."""
+    """|q̇| in Rayleigh's function is a force of constant size, however the symbols were declared; they keep their assumptions."""
     q, qd, friction = (sp.Symbol(n, **options) for n in ("theta", "thetad", "F"))
     system = sixd.lagrange(T.subs(thetad, qd), V.subs(theta, q), [q], dissipation=friction * sp.Abs(qd))
     wanted = SWING.subs(theta, q) + friction * (1 if options.get("positive") else sp.sign(qd))
@@ -59,7 +59,7 @@ def test_potential_energies_of_real_coordinates(energy, force):
 
 
 def test_linear_equations_beside_dry_friction():
-    """Off rest its slope is zero; at rest there is none."""
+    """Off rest its derivative is zero; at rest it has none."""
     system = sixd.lagrange(T, 0, [theta], dissipation=F * sp.Abs(thetad))
     A, _ = system.linearize([0], [1])
     assert sp.Matrix([[0, 1], [0, 0]]) == A

@@ -47,9 +47,9 @@ def test_symbols_then_numbers_equal_numbers(kind, rng):
         assert symbolic.ring is not None  # not by the plain algorithm
         numeric = sixd.newton_euler(model, q, qd, qdd, f_ext=f_ext, expressed_in=axes)
         for field in FIELDS:
-            expected, found = getattr(numeric, field), getattr(symbolic, field)
-            assert found.shape == expected.shape
-            function = sp.lambdify(list(values), found.ravel().tolist(), cse=True)
+            expected, actual = getattr(numeric, field), getattr(symbolic, field)
+            assert actual.shape == expected.shape
+            function = sp.lambdify(list(values), actual.ravel().tolist(), cse=True)
             # coefficients of 16 digits are rounded once when the ring writes them
             assert_allclose(np.reshape(function(*values.values()), expected.shape), expected, rtol=1e-9, atol=1e-9)
 
@@ -163,7 +163,7 @@ def test_steps_of_numbers(rng):
     assert "ω₂   = [0,  0,  −1]" in text
     assert r"\tau_{1} &= 1.481" in r.steps().latex()
     assert_allclose(r.steps()["link2", "f"], r.f[1])
-    top = sixd.zoo.random_tree(4)  # every joint type; several freedoms have a line each
+    top = sixd.zoo.random_tree(4)  # every joint type; several degrees of freedom have a line each
     state = top.random_configuration(rng), *rng.uniform(-1, 1, (2, top.nv))
     steps = sixd.newton_euler(top, *state).steps(gravity="base")
     assert len(steps) == 9 * top.nb
@@ -185,7 +185,7 @@ def test_batches(rng):
     assert str(r[1, 2].steps()) == str(one.steps())
     assert "a batch (2, 3)" in repr(r)
     with pytest.raises(
-        sixd.ShapeError, match=r"steps: the result is a batch \(2, 3\), expected one state. Take one: r"
+        sixd.ShapeError, match=r"steps: the result is a batch \(2, 3\), expected one state. Select one: r"
     ):
         r.steps()
     with pytest.raises(sixd.ShapeError, match="the result is of one state"):

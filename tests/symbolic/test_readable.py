@@ -110,7 +110,7 @@ def test_rounded_fractions_are_recognised():
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("source", "expected"),
     [
         (m1 * cos(q1) * cos(q2) - m1 * sin(q1) * sin(q2), m1 * cos(q1 + q2)),
         (sin(q1 - q2) * m1, m1 * sin(q1 - q2)),
@@ -132,9 +132,9 @@ def test_rounded_fractions_are_recognised():
     ],
     ids=str,
 )
-def test_short_forms(given, expected):
+def test_short_forms(source, expected):
     """q1 and q2 are parallel, q3 is not."""
-    assert readable(Ring().convert(given), [(q1, q2)]) == expected
+    assert readable(Ring().convert(source), [(q1, q2)]) == expected
 
 
 def test_only_parallel_angles_are_added():

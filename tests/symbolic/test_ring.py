@@ -224,7 +224,7 @@ def test_decimals_are_exact():
     ring = Ring()
     assert ring.convert(0.1) + ring.convert(0.2) == 0.3
     assert ring.convert(0.1) * 3 == Fraction(3, 10)
-    assert ring.convert(1 / 3) * 3 == 1  # taken for the fraction, not for the decimal 0.3333333333333333
+    assert ring.convert(1 / 3) * 3 == 1  # the fraction, not the decimal 0.3333333333333333
     assert ring.convert(1e-300) * ring.convert(1e300) == 1
     assert ring.convert(2.0).number == 2
     assert float(ring.convert(0.7)) == 0.7
@@ -414,7 +414,7 @@ def in_ring(model, ring):
 
 def at(ring, array, table):
     """Ring elements at numbers, generator by generator: no SymPy."""
-    found = []
+    entries = []
     for p in array.ravel():
         p = ring.convert(p).normalized()
         total = 0.0
@@ -425,8 +425,8 @@ def at(ring, array, table):
                 inside = table[g.expr] if g.base is None else float(g.unit) * at(ring, np.array([g.base]), table)[0]
                 factor *= {"sin": np.sin, "cos": np.cos, "symbol": float}[g.kind](inside) ** e
             total += factor
-        found.append(total)
-    return np.reshape(found, array.shape)
+        entries.append(total)
+    return np.reshape(entries, array.shape)
 
 
 @pytest.mark.many

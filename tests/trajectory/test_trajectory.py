@@ -79,7 +79,7 @@ def test_shape_and_records():
         traj.q[0] = 0
 
 
-def test_rows_of_a_batch():
+def test_rollouts_of_a_batch():
     traj = moving(single_joint("spherical"), np.linspace(0, 1, 5), batch=(2, 3))
     energy = traj.energy
     one = traj.row((1, 2))
@@ -96,20 +96,20 @@ def test_rows_of_a_batch():
     assert_array_equal(traj[1:3].q, traj.q[..., 1:3, :])
 
 
-def test_failed_rows():
+def test_failed_rollouts():
     t = np.linspace(0, 1, 4)
     q = np.zeros((3, 4, 1))
     q[1, 2:] = np.nan
     traj = Trajectory(t, q, np.where(np.arange(3)[:, None, None] == 2, np.inf, q * 0), sixd.zoo.pendulum())
     assert traj.failed == 2
-    assert "2 rows failed" in repr(traj)
+    assert "2 rollouts failed" in repr(traj)
     assert np.isfinite(traj.energy[0]).all()
     assert np.isnan(traj.energy[1, 2:]).all()
     assert np.isfinite(traj.energy[1, :2]).all()
     assert not np.isfinite(traj.energy[2]).any()
     one = traj.row([1])
-    assert repr(one).startswith("<Trajectory of 'pendulum': 1 row × 4 records")
-    assert "1 row failed" in repr(one)
+    assert repr(one).startswith("<Trajectory of 'pendulum': 1 rollout × 4 records")
+    assert "1 rollout failed" in repr(one)
 
 
 @pytest.mark.long
@@ -125,7 +125,7 @@ def test_energies_that_overflow():
     assert traj.failed == 0
     batch = Trajectory(t, np.zeros((3, 4, 1)), np.array([1e200, 1.0, np.nan])[:, None, None] * np.ones((4, 1)), model)
     _ = batch.energy
-    assert repr(batch).endswith("energy changes by 0 J, energy not finite in 1 row, 1 row failed>")
+    assert repr(batch).endswith("energy changes by 0 J, energy not finite in 1 rollout, 1 rollout failed>")
     lost = {"kinetic": np.full(4, np.inf), "potential": np.full(4, -np.inf)}
     assert np.isnan(Trajectory(t, traj.q, traj.qd, known=lost).energy).all()
     for some in (traj, batch, Trajectory(t, traj.q, traj.qd * 1e107, model)):
@@ -141,7 +141,7 @@ def test_repr():
     assert_allclose(shown, traj.energy[-1] - traj.energy[0], rtol=0.05)  # two digits
     assert repr(traj) == text
     batch = Trajectory(traj.t, traj.q[None].repeat(2, 0), traj.qd[None].repeat(2, 0), traj.system, interrupted=True)
-    assert repr(batch) == "<Trajectory of 'pendulum': 2 rows × 101 records, 0 … 2 s, nq = 1, nv = 1, interrupted>"
+    assert repr(batch) == "<Trajectory of 'pendulum': 2 rollouts × 101 records, 0 … 2 s, nq = 1, nv = 1, interrupted>"
     _ = batch.energy
     assert f"energy changes by {shown:.2g} J" in repr(batch)
     assert repr(Trajectory([0.0], [[0.0]], [[0.0]])) == "<Trajectory: 1 record, 0 … 0 s, nq = 1, nv = 1>"
@@ -176,7 +176,9 @@ def test_replaced_states_have_energies_of_their_own():
         again = replace(whole, t=part.t + 1, facts={"dt": 1.0})
         assert_same(again, part, KEPT)
         assert set(again.known) == set(part.known)
-    assert_array_equal(replace(part, q=part.q + 1, known={"kinetic": np.ones((3, 3))}).kinetic, 1)  # given with them
+    assert_array_equal(
+        replace(part, q=part.q + 1, known={"kinetic": np.ones((3, 3))}).kinetic, 1
+    )  # passed in with them
     small, large = (len(pickle.dumps(x)) for x in (replace(traj, known={}), traj))
     assert large - small < 4 * traj.energy.nbytes + 2000  # the states are not stored twice
 
@@ -221,8 +223,8 @@ def test_flat_joints_have_the_classical_cubic():
 
     def state(t):
         powers = np.array([t**0, t, t**2, t**3])
-        slopes = np.array([t * 0, t**0, 2 * t, 3 * t**2])
-        return (c @ powers).T, (c @ slopes).T
+        rates = np.array([t * 0, t**0, 2 * t, 3 * t**2])
+        return (c @ powers).T, (c @ rates).T
 
     traj = Trajectory(t, *state(t), model)
     times = np.linspace(0, 2, 33)
@@ -235,7 +237,7 @@ def test_flat_joints_have_the_classical_cubic():
 
 
 def test_interpolation_at_rest_and_by_steady_turning():
-    """Where nothing moves φ is 0, where its length has no slope; a steady screw is met exactly."""
+    """Where nothing moves φ is 0, where its length has no derivative; a steady screw is met exactly."""
     body = sixd.zoo.single_body()
     q0 = body.random_configuration(1)
     still = Trajectory([0.0, 1.0], [q0, q0], np.zeros((2, 6)), body)
@@ -273,20 +275,20 @@ def test_energies_are_those_of_the_library():
     assert_array_equal(traj.constraint_error, np.zeros((3, 5)))
 
 
-def test_energy_with_parameters_per_row():
-    """Each row has its own gravity and inertia, the same at all times."""
+def test_energy_with_parameters_per_rollout():
+    """Each rollout has its own gravity and inertia, the same at all times."""
     model = sixd.zoo.planar(2)
     base = moving(model, np.linspace(0, 1, 4), batch=(3,))
     gravity = np.random.default_rng(0).normal(size=(3, 3))
     inertia = np.array([[model.body_inertia(b).parameters for b in model.body_names]] * 3) * [[[1]], [[2]], [[5]]]
     parameters = {"gravity": gravity, "inertia": inertia}
     traj = Trajectory(base.t, base.q, base.qd, model, parameters=parameters)
-    for k, row in enumerate(traj.rows):
+    for k, one in enumerate(traj.rows):
         own = model.with_gravity(gravity[k])
         kinetic, potential = sixd.energy(own, base.q[k], base.qd[k])
         assert_allclose(traj.kinetic[k], kinetic * (1, 2, 5)[k], rtol=1e-12)
         assert_allclose(traj.potential[k], potential * (1, 2, 5)[k], rtol=1e-12, atol=1e-12)
-        assert_allclose(row.energy, traj.energy[k], rtol=1e-12)
+        assert_allclose(one.energy, traj.energy[k], rtol=1e-12)
     again = traj.row([2, 0])  # not computed yet in these
     assert_array_equal(again.parameters["gravity"], gravity[[2, 0]])
     shared = Trajectory(base.t, base.q, base.qd, model, parameters={"gravity": [0, 0, 0]})
@@ -294,7 +296,7 @@ def test_energy_with_parameters_per_row():
     assert shared.row(1).parameters["gravity"].shape == (3,)
 
 
-def test_symbols_with_values_per_row():
+def test_symbols_with_values_per_rollout():
     m, g, l, theta, w = sp.symbols("m g l theta w")
     system = sixd.lagrange(m * l**2 * w**2 / 2, -m * g * l * sp.cos(theta), [theta], qd=[w])
     t = np.linspace(0, 1, 5)
@@ -479,7 +481,7 @@ def test_csv_as_documented(tmp_path):
     assert_array_equal(again.q.astype("f4"), single.q)
 
 
-def test_csv_of_failed_rows(tmp_path):
+def test_csv_of_failed_rollouts(tmp_path):
     q = np.array([[0.1], [np.nan], [np.inf]])
     traj = Trajectory([0.0, 1e-300, 5e22], q, -0.0 * np.ones((3, 1)), sixd.zoo.pendulum())
     traj.save(tmp_path / "a.csv")
@@ -646,12 +648,16 @@ def test_bad_csv(tmp_path):
     refused("t,q.a,qd.a\n0,1,2\n1,x,2\n", "damaged in line 3: could not convert string to float: 'x'")
     refused("t,q.a,qd.a\n1,1,2\n0,1,2\n", "expected finite times, ascending")
     refused("t,q.a,qd.a\n0," + "1" * 200_000 + ",2\n", "damaged in line 1: field larger than")
-    for rows in ("0 1", "0 0 1", "1 1 0 0", "0 0 2 2", "0 nan", "-1 0", "0 1e300", "0 0.5"):
-        lines = [f"{i},{k}.0,0,0" for k, i in enumerate(rows.split())]
-        if rows == "0 1":  # two rows of one record each, at other times
-            refused("row,t,q.a,qd.a\n" + "\n".join(lines), "has other times in other rows, expected the same in all.")
+    for indices in ("0 1", "0 0 1", "1 1 0 0", "0 0 2 2", "0 nan", "-1 0", "0 1e300", "0 0.5"):
+        lines = [f"{i},{k}.0,0,0" for k, i in enumerate(indices.split())]
+        if indices == "0 1":  # two rollouts of one record each, at other times
+            refused(
+                "row,t,q.a,qd.a\n" + "\n".join(lines), "has other times in other rollouts, expected the same in all."
+            )
         else:
-            refused("row,t,q.a,qd.a\n" + "\n".join(lines), "has rows that are not complete, expected as many records")
+            refused(
+                "row,t,q.a,qd.a\n" + "\n".join(lines), "has rollouts that are not complete, expected as many records"
+            )
 
 
 def test_paths_and_systems(tmp_path):
@@ -746,7 +752,7 @@ def test_plot(tmp_path):
     for axes in figure.axes:
         assert len(axes.get_legend().get_texts() if axes.get_legend() else []) <= 12
     assert figure.axes[-1].get_xlabel() == "t [s]"
-    # the lowest of those that lie above each other, for each way that a row is divided
+    # the lowest of those that lie above each other, for each way that a band is divided
     edges = [(*axes.get_subplotspec().get_position(figure).intervalx.round(6),) for axes in figure.axes]
     for k, axes in enumerate(figure.axes):
         assert axes.get_xlabel() == ("" if edges[k] in edges[k + 1 :] else "t [s]")
@@ -786,12 +792,12 @@ def test_plot_of_constraints_and_of_batches(tmp_path):
     )
     figure = batch.plot()
     assert len([line for line in figure.axes[0].lines if len(line.get_xdata())]) == 200
-    assert figure.get_suptitle() == "pendulum: 200 of 500 rows"
-    assert "kinetic" not in batch.__dict__  # only of the rows that are drawn
+    assert figure.get_suptitle() == "pendulum: 200 of 500 rollouts"
+    assert "kinetic" not in batch.__dict__  # only of the rollouts that are drawn
     long = Trajectory(np.arange(10_001.0), np.zeros((10_001, 1)), np.zeros((10_001, 1)))
     assert len(long.plot("q").axes[0].lines[0].get_xdata()) <= 4000
-    assert figure.axes[-2].get_title(loc="left") == "total energy of each row [J]"
-    assert batch.row([3]).plot("q").get_suptitle() == "pendulum: 1 row"
+    assert figure.axes[-2].get_title(loc="left") == "total energy of each rollout [J]"
+    assert batch.row([3]).plot("q").get_suptitle() == "pendulum: 1 rollout"
 
 
 def test_plot_scales_energies():
@@ -803,10 +809,10 @@ def test_plot_scales_energies():
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["energy [kJ]", "change of total energy [nJ]"]
     assert_allclose(figure.axes[1].lines[0].get_ydata(), 30 * t, atol=1e-3)  # rounding of 2000 J: 2e-13
-    # rows that all have one energy: its change alone
+    # rollouts that all have one energy: its change alone
     known = {name: np.tile(x, (3, 1)) for name, x in known.items()}
     (axes,) = Trajectory(t, np.zeros((3, 5, 1)), np.zeros((3, 5, 1)), known=known).plot("energy").axes
-    assert axes.get_title(loc="left") == "change of total energy of each row from the start, 2.001 kJ [nJ]"
+    assert axes.get_title(loc="left") == "change of total energy of each rollout from the start, 2.001 kJ [nJ]"
     assert_allclose(axes.lines[2].get_ydata(), 30 * t, atol=1e-3)
 
 
@@ -907,7 +913,7 @@ def test_wrong_arguments():
         (lambda: Trajectory(t, q, v).constraint_error, sixd.ModelError, "constraint_error: the trajectory has no system"),
         (lambda: Trajectory.concatenate([]), sixd.ShapeError, "concatenate: got no trajectories, expected at least one."),
         (lambda: Trajectory.concatenate([Trajectory(t, q, v)] * 2), sixd.ShapeError, "part 1 starts at 0.0 s, expected a time after 2.0"),
-        (lambda: Trajectory.concatenate([Trajectory(t, q, v), Trajectory(t + 2, q, v, model)]), sixd.ShapeError, "part 1 is <Trajectory of 'planar2'.*expected the system and the rows of"),
+        (lambda: Trajectory.concatenate([Trajectory(t, q, v), Trajectory(t + 2, q, v, model)]), sixd.ShapeError, "part 1 is <Trajectory of 'planar2'.*expected the system and the batch of"),
         (lambda: Trajectory.concatenate([Trajectory(t, q, v), Trajectory(t + 2, q, v, tau=v)]), sixd.ShapeError, "part 1 has another tau than part 0"),
     ]  # fmt: skip
     for call, error, match in cases:

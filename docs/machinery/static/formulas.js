@@ -1,4 +1,4 @@
-// Formulas within a line that are wider than their line, on a phone, scroll in themselves; a full stop stays beside its formula.
+// Formulas within a line that are wider than their line, on a phone, scroll in themselves; a full stop stays next to its formula.
 'use strict';
 
 window.addEventListener('load', () => {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,7 @@ from sixd.engine.kernel import compile as compile_kernel
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System, require_system
 from sixd.runtime import batch
-from sixd.spatial.scalar import Array, is_number, is_object
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, is_number, is_object
 
 _ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the largest in their column count as zero
 

@@ -5,15 +5,10 @@ Arrays, batches and scalars are as in ``sixd.api.dynamics``. ``sixd.symbolic.new
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sixd.algorithms import body_dynamics
 from sixd.engine.public import public
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 
 @public(body_dynamics.joint_reactions, solves=True, check_finite=False, generic=True)

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,7 @@ from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.array_libraries import require_processor
 from sixd.runtime.batch import Argument, apply, prepare
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 _MOST_NAMED = 8  # rows that a warning lists
 

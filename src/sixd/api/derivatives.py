@@ -7,8 +7,6 @@ that of dry friction is zero.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sixd.algorithms.derivatives import any_system
 from sixd.algorithms.derivatives.aba_derivatives import ForwardDerivatives
 from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedDerivatives, constrained_derivatives
@@ -18,10 +16,7 @@ from sixd.algorithms.derivatives.rnea_derivatives import InverseDerivatives
 from sixd.engine.patterns import packable
 from sixd.engine.public import public
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 # dynamics ---------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ arrays out. NaN in a state gives NaN in the results of its row that depend on it
 from __future__ import annotations
 
 from collections.abc import Collection, Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.array_libraries import GPU, kind_of
 from sixd.runtime.batch import require_unmasked
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 # forces and accelerations -----------------------------------------------------------------------
 

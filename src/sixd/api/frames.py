@@ -6,7 +6,7 @@ Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. ``model.f
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from sixd.engine.public import public
 from sixd.errors import ModelError, ShapeError
 from sixd.model.system import System
 from sixd.runtime.array_libraries import GPU, kind_of
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 # motion -----------------------------------------------------------------------------------------
 

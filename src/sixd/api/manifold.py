@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sixd.engine.public import public
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike
 
 
 @public(lambda system, q, dq: system.integrate_row(q, dq), generic=True)

@@ -12,7 +12,7 @@ from sixd.spatial import placement
 from sixd.zoo.appearance import STEEL, Appearance, Color
 
 GANTRY = 1.55  # height of the arm's base [m]
-PEDESTAL = (0.85, 0.0, 0.45)  # where the top's tip rests [m]
+PEDESTAL = (0.85, 0.0, 0.45)  # position of the top's tip [m]
 RADIUS, HEIGHT = 0.22, 0.16  # of the top's disc, and of its centre above the tip [m]
 CAMERA = {"position": (2.0, -3.0, 1.75), "target": (0.25, 0.0, 0.8), "up": (0, 0, 1)}
 # reflected inertia of geared motors [kg m²]: without it the light wrist of a falling arm spins very fast
@@ -23,7 +23,7 @@ _MARK: Color = (0.78, 0.27, 0.20, 1.0)
 
 
 def hung_arm() -> Model:
-    """The arm of the zoo, upside down under the gantry, with its motors' inertia."""
+    """Return the arm of the zoo, upside down under the gantry, with its motors' inertia."""
     arm = sixd.zoo.ur_arm()
     arm = dataclasses.replace(arm, armature=np.array(MOTORS))
     under = placement((0, 0, GANTRY), (np.pi, 0, 0))
@@ -31,13 +31,13 @@ def hung_arm() -> Model:
     shapes = Appearance(dataclasses.replace(arm, visuals=()))
     shapes.add(0, Shape("box", (0.5, 0.3, 0.04)), placement((0, 0, GANTRY + 0.02)), STEEL)
     shapes.rod(0, (0, 0, GANTRY), (0, 0, GANTRY - 0.038), 0.075, STEEL)
-    # without the arm's own column, which would stand on the gantry
+    # the arm's own column is left out: it would stand on the gantry
     shapes.visuals += [v for v in arm.visuals if v.body]
     return shapes.apply()
 
 
 def standing_top() -> Model:
-    """The spinning top of the zoo, flat and wide enough to precess calmly, on its pedestal."""
+    """Return the spinning top of the zoo, flat and wide enough to precess slowly, on its pedestal."""
     top = sixd.zoo.spinning_top(radius=RADIUS, height=HEIGHT)
     top = ModelBuilder("top").build().attach(top, placement=placement(PEDESTAL), prefix="top_")
     shapes = Appearance(dataclasses.replace(top, visuals=()))
@@ -47,11 +47,11 @@ def standing_top() -> Model:
     shapes.ball(0, (x, y, z - 0.01), 0.02, STEEL)
     shapes.rod(top.nb, (0, 0, 0), (0, 0, 2.1 * HEIGHT), 0.012, STEEL)
     shapes.rod(top.nb, (0, 0, HEIGHT - 0.018), (0, 0, HEIGHT + 0.018), RADIUS, _BRASS)
-    # a mark, because a round disc does not show its rotation
+    # a mark shows the rotation of the round disc
     shapes.add(top.nb, Shape("box", (0.9 * RADIUS, 0.03, 0.04)), placement((RADIUS / 2, 0, HEIGHT)), _MARK)
     return shapes.apply()
 
 
 def both(arm: Model, top: Model) -> Model:
-    """Both in one world, the arm's coordinates first."""
+    """Return both in one world, the arm's coordinates first."""
     return dataclasses.replace(arm.attach(top), name="an arm and a top")

@@ -1,7 +1,7 @@
 """The entry point: errors in one sentence, warnings in one line, exit statuses.
 
-0: done; 1: it failed (or ``sixd check`` found a fault); 2: wrong usage; 130: interrupted. A reader that closes the pipe
-early, as in ``sixd info | head -1``, does not change the exit status.
+0: success; 1: failure (or ``sixd check`` found a fault); 2: wrong usage; 130: interrupted. A reader that closes the
+pipe early, as in ``sixd info | head -1``, does not change the exit status.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, TextIO, TypeGuard
 
 import click
 
@@ -39,10 +39,10 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command with these arguments (those of the process if None); return its exit status."""
+    """Run a command with these arguments (None: those of the process); return its exit status."""
     settings = CommandSettings()
     if sys.stdout is None:
-        text = "standard output is closed, expected a terminal, a file or a pipe. To hide the output: >/dev/null."
+        text = "standard output is closed, expected a terminal, a file or a pipe. To discard the output: >/dev/null."
         _say("error", text)
         return 1
     with _pipes_may_close(), warnings.catch_warnings():
@@ -78,14 +78,14 @@ def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use {str(error.filename)!r}: {error.strerror or error}."
     if isinstance(error, MemoryError):
-        return "there is not enough memory for that. Ask for less at once."
+        return "there is not enough memory. Reduce the batch or the duration."
     if _is_write_error(error):
         return f"cannot write the output: {error.strerror}."
     return f"{type(error).__name__}: {_sentence(str(error))} This is unexpected: run again with --debug to see where."
 
 
 def _is_write_error(error: Exception) -> TypeGuard[OSError]:
-    """Whether standard output cannot be written, as on a full disk: such an error does not name a file."""
+    """Whether writing to standard output failed, as on a full disk: such an error does not name a file."""
     return isinstance(error, OSError) and error.filename is None and error.errno in _WRITING
 
 
@@ -96,7 +96,7 @@ def _sentence(text: str) -> str:
 
 
 def _example(error: click.UsageError) -> str:
-    """Return an example of a call if an argument is missing."""
+    """Return an example of a call if the error is a missing argument."""
     examples = getattr(error.ctx and error.ctx.command, "examples", ())
     if not examples or not isinstance(error, click.MissingParameter):
         return ""
@@ -118,7 +118,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> N
 
 
 def _note(what: str) -> None:
-    """Print on standard error that work takes a while; standard output is for results."""
+    """Announce slow work on standard error; standard output is for results."""
     kept = ": once, the code is kept on disk" if sixd.cache_info().enabled else ""
     with suppress(OSError, ValueError):  # the stream is closed
         click.echo(f"{printable(what)}{kept} …", err=True)
@@ -128,7 +128,7 @@ def _note(what: str) -> None:
 
 
 class _Pipe(Wrapped):
-    """A stream whose reader may close it: later output is discarded, and the command ends as usual."""
+    """A stream that its reader may close: later output is discarded, and the command ends as usual."""
 
     def write(self, text: str) -> int:
         """Write the text."""
@@ -156,8 +156,8 @@ def _pipes_may_close() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def _discard(stream: Any) -> None:
-    """Redirect the stream to the null device, also for the flush at the end of the process."""
+def _discard(stream: TextIO) -> None:
+    """Redirect the stream to the null device; the flush at the end of the process then works too."""
     with suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

@@ -14,17 +14,17 @@ from sixd.errors import suggestion
 
 # one line each, so that `sixd --help` need not load the commands themselves
 COMMANDS = {
-    "demo": "A tour: a robot, its equations, its speed, its motion, and a page to look at.",
-    "info": "What a robot consists of: its tree, limits, masses, frames, constraints.",
-    "check": "What is wrong or doubtful in a robot file, and how to fix it.",
-    "convert": "Write a robot as a file of another format: URDF or MJCF.",
-    "compare": "Where two descriptions of a robot differ, in their parts and in their dynamics.",
+    "demo": "A tour: a robot, its equations, its speed, its motion, and an interactive page.",
+    "info": "Show a robot: its tree, limits, masses, frames, constraints.",
+    "check": "Find likely mistakes in a robot file, and how to fix them.",
+    "convert": "Write a robot as URDF or MJCF.",
+    "compare": "List the differences between two descriptions of a robot.",
     "simulate": "Simulate a robot, report how well energy was conserved, save the motion.",
-    "view": "Look at a robot, or at a motion of it, in the browser.",
-    "equations": "The equations of motion in closed form.",
-    "bench": "Speed of the compiled functions beside plain NumPy and Pinocchio.",
-    "export": "A function for one robot as C source.",
-    "cache": "The compiled code that is kept on disk.",
+    "view": "Show a robot, or a motion of it, in the browser.",
+    "equations": "Print the equations of motion in closed form.",
+    "bench": "Measure the compiled functions, compared with plain NumPy and Pinocchio.",
+    "export": "Write a function for one robot as C source.",
+    "cache": "Show or remove the compiled code on disk.",
 }
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
@@ -46,7 +46,7 @@ def _debug_option() -> click.Option:
 
 
 class Command(click.Command):
-    """A command with ``--debug`` and examples: pairs of a command line that runs as it is written, and its meaning."""
+    """A command with ``--debug`` and examples: pairs of a command line that runs as written, and its meaning."""
 
     def __init__(self, name: str, *, examples: Sequence[tuple[str, str]], **options: Any) -> None:
         super().__init__(name, context_settings=_SETTINGS, **options)
@@ -64,7 +64,7 @@ class Command(click.Command):
 
 
 def command(name: str, *, examples: Sequence[tuple[str, str]]) -> Callable[[Callable[..., Any]], Command]:
-    """Return a decorator that makes a function the command of that name."""
+    """Return a decorator that turns a function into the command of that name."""
     return click.command(name, cls=Command, examples=examples, short_help=COMMANDS[name])
 
 
@@ -100,7 +100,7 @@ class CommandGroup(click.Group):
 
 @click.pass_context
 def _begin(context: click.Context) -> None:
-    """Show the help if no command is given."""
+    """Show the help if there is no command."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -112,10 +112,10 @@ def make_group(version: str) -> CommandGroup:
     return click.version_option(version, prog_name="sixd")(group)
 
 
-_HELP = """Robot dynamics from the command line: look into a robot file, find its faults, convert it, simulate it,
-see it move, print its equations, export its functions as C.
+_HELP = """Robot dynamics from the command line: inspect a robot file, find mistakes in it, convert, simulate and view
+it, print its equations, export its functions as C.
 
-A ROBOT is a file (URDF, SDF, MJCF, xacro, or a spatial_v2 model in .mat), a name of the zoo (`sixd info` lists them;
-`zoo:NAME` if a file has the same name), `robot_descriptions:NAME`, or - for a file from standard input. `sixd COMMAND
---help` explains each command, with examples. Begin with `sixd demo`.
+A ROBOT is a file (URDF, SDF, MJCF, xacro, or a spatial_v2 model in .mat), a ready-made model (`sixd info` lists their
+names; `zoo:NAME` if a file has the same name), `robot_descriptions:NAME`, or - for a file from standard input. `sixd
+COMMAND --help` explains each command, with examples. Begin with `sixd demo`.
 """

@@ -1,4 +1,4 @@
-"""The summary of a simulated motion, and the files that are written of it."""
+"""The summary of a simulated motion, and the files written from it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sixd.model import Model
 from sixd.trajectory.trajectory import Trajectory
 
 _MOST_NUMBERS = 14  # coordinates that are printed
-_KEPT = 0.01  # of the largest kinetic energy: beyond it energy is not called constant
+_KEPT = 0.01  # of the largest kinetic energy: up to this change energy is called constant
 
 
 def summary(
     model: Model, motion: Trajectory, seconds: float, *, driven: bool, seed: int | None = None
 ) -> dict[str, Any]:
-    """Return facts about a motion that took ``seconds`` to compute; energies are of rollouts where they are finite."""
+    """Return facts about a motion computed in ``seconds``; energies are those of rollouts with finite energy."""
     facts = dict(motion.facts)
     energy, kinetic = np.asarray(motion.energy), np.asarray(motion.kinetic)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -62,7 +62,7 @@ def summary(
 
 
 def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dict[str, str]:
-    """Write the files that were asked for; return their names by option."""
+    """Write the requested files; return their names by option."""
     if paths["output"] is not None:
         motion.save(paths["output"])
     if paths["html"] is not None:
@@ -85,14 +85,14 @@ def show(facts: dict[str, Any]) -> None:
         + (f", dt = {facts['dt']:g} s" if facts["dt"] else "")
         + (f", {count(facts['rollouts'], 'rollout')}" if many else "")
         + (" (interrupted)" if facts["interrupted"] else ""),
-        "took": f"{duration(facts['seconds'])}, compiling included"
+        "took": f"{duration(facts['seconds'])}, including compilation"
         + (f"; {digits(facts['steps_per_second'])} steps/s" if facts["steps"] else ""),
         "energy": _energy(facts),
     }
     if facts["seed"] is not None:
-        lines["start"] = f"drawn at random, seed {facts['seed']}"
+        lines["start"] = f"random, seed {facts['seed']}"
     if facts["constraint_error"] is not None:
-        lines["constraints"] = f"off by {facts['constraint_error']:.1e} at most (in rad or m)"
+        lines["constraints"] = f"violated by {facts['constraint_error']:.1e} at most (rad or m)"
     if facts["failed"]:
         lines["failed"] = (
             f"{count(facts['failed'], 'rollout')} of {facts['rollouts']:,} ended in numbers that are not finite"
@@ -108,7 +108,7 @@ def show(facts: dict[str, Any]) -> None:
 
 def _energy(facts: dict[str, Any]) -> str:
     if facts["failed"] == facts["rollouts"]:
-        return "not known"
+        return "unknown"
     bad = facts["energy_not_finite"]
     if bad == facts["rollouts"]:
         return "not finite"
@@ -117,13 +117,13 @@ def _energy(facts: dict[str, Any]) -> str:
 
 
 def _energy_change(facts: dict[str, Any]) -> str:
-    """Return the change of energy as text, for the rollouts where it is finite."""
+    """Return the change of energy as text, for the rollouts with finite energy."""
     change = f"{facts['energy_change']:.2g} J ({facts['energy_change_relative']:.1e} of the largest kinetic energy)"
     if facts["conservative"]:
         if facts["energy_change_relative"] > _KEPT:
-            return f"off by {change}, though nothing drives or rubs: take a smaller --dt, or another --method"
+            return f"changed by {change} without friction and controller: use a smaller --dt, or another --method"
         return f"constant, to {change}" if facts["energy_change"] else "constant, to the last bit"
     if facts["energy_start"] is None:
-        return f"changed by up to {change}; friction or the controller does that"
+        return f"changed by up to {change}, by friction or the controller"
     first, last = (digits(float(facts[name])) for name in ("energy_start", "energy_end"))
-    return f"{first} J → {last} J; friction or the controller changes it"
+    return f"{first} J → {last} J, by friction or the controller"

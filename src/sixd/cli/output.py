@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 import numpy as np
@@ -18,27 +18,28 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-UNLIMITED = 100_000  # columns of a pipe or a file: no line is broken, no column is left out
+UNLIMITED = 100_000  # width for a pipe or a file: no line is broken, no column is left out
 PAGE = 100  # columns of a page of text
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console: coloured in a terminal only (and not if ``NO_COLOR`` is set), as wide as the terminal or
-    as ``COLUMNS`` says; in a pipe or a file, lines are not broken, so that programs can search them.
+    """Return a rich console, coloured only in a terminal without ``NO_COLOR``.
+
+    It is as wide as the terminal or as ``COLUMNS``; in a pipe or a file lines are not broken, so that programs can
+    search them.
     """
     from rich.console import Console
 
     stream: Any = sys.stderr if stderr else sys.stdout
-    given = os.environ.get("COLUMNS", "").isdigit()
-    width = None if given or stream.isatty() else UNLIMITED
+    width = None if os.environ.get("COLUMNS", "").isdigit() or stream.isatty() else UNLIMITED
     file: Any = stream if stream.isatty() else _Trimmed(stream)
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 class Wrapped:
-    """A stream of which some methods are replaced; the others are those of ``stream``."""
+    """A stream with some methods replaced; the others are those of ``stream``."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
@@ -46,36 +47,36 @@ class Wrapped:
 
 
 class _Trimmed(Wrapped):
-    """A stream that removes the spaces with which rich fills lines."""
+    """A stream that removes the trailing spaces of rich."""
 
     def write(self, text: str) -> int:
         return int(self.stream.write(re.sub(" +$", "", text, flags=re.MULTILINE)))
 
 
 def printable(text: object) -> str:
-    """Return the text with control characters, which could command a terminal, replaced by ``?``."""
+    """Return the text with ``?`` for control characters, which could control a terminal."""
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
 
-def dump(facts: Any) -> str:
+def dump(facts: object) -> str:
     """Return the facts as JSON text: arrays as lists, numbers that are not finite as null."""
     text = json.dumps(facts, default=_plain)
     finite = json.loads(text, parse_constant=lambda constant: None)
     return json.dumps(finite, indent=2, ensure_ascii=False)
 
 
-def print_json(facts: Any) -> None:
+def print_json(facts: object) -> None:
     """Print the facts as JSON on standard output."""
     click.echo(dump(facts))
 
 
-def _plain(x: Any) -> Any:
-    """Return a value of a type that JSON does not have in one that it has."""
+def _plain(x: object) -> object:
+    """Return a value in a type of JSON."""
     return x.tolist() if isinstance(x, (np.ndarray, np.generic)) else str(x)
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes on standard error; a hint at an argument of ``sixd.load`` becomes one at an option."""
+    """Print notes on standard error; hints at an argument of ``sixd.load`` name the option instead."""
     for note in notes:
         note = note.replace("Give sixd.load their folder by package_dirs", "Give their folder by --package-dir")
         click.echo(f"note: {printable(note)}", err=True)
@@ -102,7 +103,7 @@ def fact_table(facts: Mapping[str, str]) -> Table:
 
 
 def digits(x: float) -> str:
-    """Return a number with three significant digits and thousands separators; with an exponent only if it needs one."""
+    """Return a number with three significant digits and thousands separators; with an exponent only if necessary."""
     if not math.isfinite(x):
         return "–"
     size = abs(x)
@@ -113,7 +114,7 @@ def digits(x: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as text, in the unit that suits it."""
+    """Return a time as text, in a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{digits(seconds / size)} {unit}"

@@ -1,6 +1,6 @@
 """Pinocchio's functions as contenders: its batch calls on one thread, and its calls for one state.
 
-Pinocchio is imported only where it is asked for; ``find_pinocchio`` says why it cannot take part.
+Pinocchio is imported when it is used; ``find_pinocchio`` returns the reason if it cannot be compared.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from sixd.errors import ModelError, ModelWarning
 from sixd.model import Model
 from sixd.spatial.scalar import Array
 
+if TYPE_CHECKING:
+    import pinocchio as pin
+
 # sixd's function: Pinocchio's, and its last argument
 _BATCH = {"inverse_dynamics": ("rneaInParallel", "qdd"), "forward_dynamics": ("abaInParallel", "tau")}
 # sixd's function: Pinocchio's, and the call
 _SINGLE = {
     "inverse_dynamics": ("rnea", "function(model, data, q, qd, qdd)"),
-    "forward_dynamics": ("aba", "function(model, data, q, qd, tau, world)"),  # 5 to 15 % faster than by default, LOCAL
+    "forward_dynamics": ("aba", "function(model, data, q, qd, tau, world)"),  # 5 to 15 % faster than the default LOCAL
     "mass_matrix": ("crba", "function(model, data, q)"),
     "bias_force": ("nonLinearEffects", "function(model, data, q, qd)"),
     "gravity_force": ("computeGeneralizedGravity", "function(model, data, q)"),
@@ -33,29 +36,29 @@ _SINGLE = {
 
 @dataclass(frozen=True)
 class Pinocchio:
-    """A model in Pinocchio, and states q, qd, qdd, tau (rows, n) in its coordinates."""
+    """A model in Pinocchio, and states q, qd, qdd, tau (batch, n) in its coordinates."""
 
-    model: Any
+    model: pin.Model
     states: dict[str, Array]
 
     def batch(self, name: str, function: str) -> Contender | None:
-        """Its batch call on one thread, which fills ``out`` (nv, rows); None if it has none for this function.
+        """Return its batch call on one thread, which fills ``out`` (nv, batch); None if it has no such call.
 
-        Its matrices are (n, rows), column-major: transposed views of ours, without copies.
+        Its matrices are (n, batch), column-major: transposed views of ours, without copies.
         """
         if function not in _BATCH:
             return None
         import pinocchio as pin
 
         word, last = _BATCH[function]
-        rows = len(self.states["q"])
+        states = len(self.states["q"])
         names: dict[str, Any] = {key: self.states[key].T for key in ("q", "qd", last)}
         names |= {"function": getattr(pin, word), "pool": pin.ModelPool(self.model, 1)}
-        names |= {"out": np.zeros((rows, self.model.nv)).T}
-        return Contender(name, f"function(1, pool, q, qd, {last}, out)", names, rows)
+        names |= {"out": np.zeros((states, self.model.nv)).T}
+        return Contender(name, f"function(1, pool, q, qd, {last}, out)", names, states)
 
     def single(self, name: str, function: str, frame: int = 0) -> Contender | None:
-        """Its call for the first state, as its users write it; None if it has none for this function."""
+        """Return its call for the first state, as its users write it; None if it has no such call."""
         if function not in _SINGLE:
             return None
         import pinocchio as pin
@@ -67,8 +70,8 @@ class Pinocchio:
         return Contender(name, statement, names)
 
 
-def to_pinocchio_model(model: Model) -> Any:
-    """The model in Pinocchio, through URDF text. Raises ModelError if URDF cannot hold it."""
+def to_pinocchio_model(model: Model) -> pin.Model:
+    """Return the model in Pinocchio, through URDF text; raises ModelError if URDF cannot hold it."""
     import pinocchio as pin
 
     with warnings.catch_warnings():
@@ -79,11 +82,11 @@ def to_pinocchio_model(model: Model) -> Any:
 
 
 def find_pinocchio(model: Model, states: dict[str, Array]) -> tuple[Pinocchio | None, str]:
-    """The model and states in Pinocchio, or None and the reason."""
+    """Return the model and states in Pinocchio, or None and the reason."""
     if importlib.util.find_spec("pinocchio") is None:
         return None, "Pinocchio is not installed (pip install pin)"
     if any(joint.nv != 1 for joint in model.joints[1:]):
-        return None, "Pinocchio is left out: this robot has joints of several freedoms"
+        return None, "Pinocchio is left out: this robot has joints of several degrees of freedom"
     try:
         theirs = to_pinocchio_model(model)
         arrays = sixd.interop.to_pinocchio(model, *states.values(), pinocchio_model=theirs)
@@ -92,8 +95,8 @@ def find_pinocchio(model: Model, states: dict[str, Array]) -> tuple[Pinocchio | 
     return Pinocchio(theirs, dict(zip(states, arrays, strict=True))), ""
 
 
-def first_result(model: Model, theirs: Any, contender: Contender) -> Array:
-    """What Pinocchio's contender computes for the first state, in our order, for joints of one freedom."""
+def first_result(model: Model, theirs: pin.Model, contender: Contender) -> Array:
+    """Return the result of Pinocchio's contender for the first state, in our order, for joints of one DoF."""
     returned = eval(contender.statement, contender.names)
     first = np.asarray(contender.names["out"][:, 0] if returned is None else returned)
     order = [theirs.joints[theirs.getJointId(name)].idx_v for name in model.joint_names]

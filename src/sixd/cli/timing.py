@@ -1,4 +1,4 @@
-"""Timing in turns: every round runs each contender once, so that a noisy moment affects all of them alike.
+"""Interleaved timing: every round measures each contender once, so that noise affects all of them alike.
 
 ``sixd bench`` and the project's own ``benchmarks/`` both measure with this module.
 """
@@ -19,16 +19,16 @@ from sixd.spatial.scalar import Array
 
 @dataclass(frozen=True)
 class Contender:
-    """A statement to time, the names in it, and how many rows one execution computes.
+    """A statement to time, the names in it, and how many states one execution computes.
 
-    ``result`` computes the same rows, or the first few of them, in sixd's conventions; None where there is nothing
-    to compare (an empty call). ``before`` runs outside the clock at each turn.
+    ``result`` computes the same states, or the first few of them, in sixd's conventions; None if there is nothing to
+    compare (an empty call). ``before`` runs before each measurement and is not timed.
     """
 
     name: str
     statement: str
     names: dict[str, Any]
-    rows: int = 1
+    states: int = 1
     result: Callable[[], Array] | None = None
     tolerance: float = 1e-9
     before: Callable[[], None] = lambda: None
@@ -36,7 +36,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Timing:
-    """Nanoseconds per row: the median over the rounds, and half the distance between the quartiles."""
+    """Nanoseconds per state: the median over the rounds, and half the distance between the quartiles."""
 
     median: float
     spread: float
@@ -45,29 +45,29 @@ class Timing:
         return f"{digits(self.median)} ±{100 * self.spread / self.median:.0f}%"
 
 
-def interleave(contenders: Sequence[Contender], rounds: int, turn: float) -> dict[str, Timing]:
-    """Time the contenders in turns, by name; a turn repeats the statement until it takes about ``turn`` seconds."""
+def interleave(contenders: Sequence[Contender], rounds: int, seconds: float) -> dict[str, Timing]:
+    """Return the timings by name; each measurement repeats the statement for about ``seconds``."""
     timers = [timeit.Timer(c.statement, globals=c.names) for c in contenders]
-    repetitions = [_repetitions(c, t, turn) for c, t in zip(contenders, timers, strict=True)]
+    repetitions = [_repetitions(c, t, seconds) for c, t in zip(contenders, timers, strict=True)]
     samples: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):
         for contender, timer, number, mine in zip(contenders, timers, repetitions, samples, strict=True):
             contender.before()
-            mine.append(timer.timeit(number) / (number * contender.rows) * 1e9)
+            mine.append(timer.timeit(number) / (number * contender.states) * 1e9)
     return {c.name: _summary(mine) for c, mine in zip(contenders, samples, strict=True)}
 
 
-def _repetitions(contender: Contender, timer: timeit.Timer, turn: float) -> int:
+def _repetitions(contender: Contender, timer: timeit.Timer, seconds: float) -> int:
     contender.before()
     first = timer.timeit(1)  # may compile
-    if first > 20 * turn:
+    if first > 20 * seconds:
         first = timer.timeit(1)
-    if first > turn:
+    if first > seconds:
         return 1
     number = 1
-    while (elapsed := timer.timeit(number)) < turn / 4:
+    while (elapsed := timer.timeit(number)) < seconds / 4:
         number *= 4
-    return max(1, math.ceil(number * turn / elapsed))
+    return max(1, math.ceil(number * seconds / elapsed))
 
 
 def _summary(samples: list[float]) -> Timing:

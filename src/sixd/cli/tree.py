@@ -1,16 +1,17 @@
-"""A robot's tree as a table: bodies with branch lines in the first column, their joints beside them."""
+"""A robot's tree as a table: bodies with branch lines in the first column, their joints in the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.cli.output import digits, printable
 from sixd.model import Model
 from sixd.model.printing import describe_joint
+from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,24 +34,17 @@ def branches(model: Model) -> Iterator[tuple[str, int]]:
 
 
 def tree_table(model: Model, width: int) -> Table:
-    """Return the tree as a table; without room, the least important columns are left out and named below it."""
+    """Return the tree as a table; if there is no room, the least important columns are left out and named below it."""
     from rich.table import Table
     from rich.text import Text
 
     lines = list(islice(branches(model), MOST_BODIES))
-    columns = {name: [cell(model, i) for _, i in lines] for name, cell in _CELLS.items()}
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
-    bodies = [len(indent) + len(model.body_names[i - 1]) for indent, i in lines]
-    room = width - max(bodies, default=0) - 2
-    lost = []
-    for name in _DISPENSABLE:
-        if sum(max(map(len, [key, *cells])) + 2 for key, cells in columns.items()) > room and name in columns:
-            columns.pop(name)
-            lost.append(name)
+    longest = max((len(indent) + len(model.body_names[i - 1]) for indent, i in lines), default=0)
+    columns, lost = _columns(model, [i for _, i in lines], width - longest - 2)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", caption_justify="left", caption_style="dim")
     if lost:
-        table.caption = f"No room for: {', '.join(n for n in _CELLS if n in lost)}."
-    table.add_column("body", no_wrap=max(bodies, default=0) <= width, overflow="fold")
+        table.caption = f"No room for: {', '.join(lost)}."
+    table.add_column("body", no_wrap=longest <= width, overflow="fold")
     for name in columns:
         table.add_column(name, justify="right" if name == "mass [kg]" else "left", overflow="fold")
     fixed = float(model.inertia[0][5, 5])
@@ -63,6 +57,18 @@ def tree_table(model: Model, width: int) -> Table:
     return table
 
 
+def _columns(model: Model, bodies: list[int], room: int) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the cells by column, and the names of the columns for which there is no room."""
+    columns = {name: [cell(model, i) for i in bodies] for name, cell in _CELLS.items()}
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    lost = set()
+    for name in _DISPENSABLE:
+        if sum(max(map(len, [key, *cells])) + 2 for key, cells in columns.items()) > room and name in columns:
+            columns.pop(name)
+            lost.add(name)
+    return columns, [name for name in _CELLS if name in lost]
+
+
 def _joint(model: Model, i: int) -> str:
     return printable(model.joint_names[i - 1])
 
@@ -72,7 +78,7 @@ def _kind(model: Model, i: int) -> str:
 
 
 def unit(model: Model, i: int) -> str:
-    """Return the unit of the coordinate of a joint with one coordinate; that of a helical joint is an angle too."""
+    """Return the unit of the coordinate of a joint with one coordinate; a helical joint's is an angle too."""
     return model.joints[i].coordinate_units[0] if model.joints[i].coordinate_units else "rad"
 
 
@@ -95,14 +101,14 @@ def _speed(model: Model, i: int) -> str:
     return _limit(model.velocity_limit[model.iv[i]], f"{unit(model, i)}/s")
 
 
-def _limit(values: Any, of: str) -> str:
-    return f"{values[0]:.4g} {of}" if len(values) == 1 and np.isfinite(values[0]) else ""
+def _limit(values: Array, unit: str) -> str:
+    return f"{values[0]:.4g} {unit}" if len(values) == 1 and np.isfinite(values[0]) else ""
 
 
 def _passive(model: Model, i: int) -> str:
     names = ("damping", "friction", "stiffness", "armature")
-    found = [(name, getattr(model, name)[model.iv[i]]) for name in names]
-    return ", ".join(f"{name} {x.max():.3g}" for name, x in found if np.any(x))
+    values = [(name, getattr(model, name)[model.iv[i]]) for name in names]
+    return ", ".join(f"{name} {x.max():.3g}" for name, x in values if np.any(x))
 
 
 def _mass(model: Model, i: int) -> str:

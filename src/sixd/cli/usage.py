@@ -14,7 +14,7 @@ import click
 
 from sixd.errors import SixdError, suggestion
 
-NEAR = 0.6  # of difflib's measure: 'ifno' is near 'info' (0.75), 'nope' is not (0.5)
+NEAR = 0.6  # difflib's ratio: 'ifno' is near 'info' (0.75), 'nope' is not (0.5)
 
 
 def wrong_call(text: str) -> click.UsageError:
@@ -25,30 +25,30 @@ def wrong_call(text: str) -> click.UsageError:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> click.UsageError:
-    """Return the error for an unknown name: it suggests a similar one, else lists all."""
+    """Return the error for an unknown name: it suggests a similar name, else lists all."""
     names = list(known)
     hint = suggestion(name, names, NEAR) or f"There are: {', '.join(names)}."
     return wrong_call(f"no {kind} named {name!r}. {hint}")
 
 
 def names_in(option: str, text: str, kind: str, known: Iterable[str]) -> list[str]:
-    """Return the names that are separated by commas in an option, at least one, each of them known."""
+    """Return the names in an option, separated by commas; raises if there are none or one is unknown."""
     names, all_names = [n.strip() for n in text.split(",") if n.strip()], list(known)
     for name in names:
         if name not in all_names:
             raise unknown(kind, name, all_names)
     if not names:
-        raise wrong_call(f"{option} is {text!r}, expected names with commas between: {', '.join(all_names)}.")
+        raise wrong_call(f"{option} is {text!r}, expected names separated by commas: {', '.join(all_names)}.")
     return names
 
 
 @contextmanager
 def from_option(option: str) -> Iterator[None]:
-    """Turn errors of the library in this block into usage errors of the option."""
+    """Convert errors of the library in this block to usage errors of the option."""
     try:
         yield
     except SixdError as error:
-        # leave out the name of the library function, which the user did not call
+        # drop the name of the library function, which the user did not call
         raise wrong_call(f"{option}: {str(error).partition(': ')[2] or error}") from error
 
 

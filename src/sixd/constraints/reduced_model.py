@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +34,8 @@ from sixd.model.parts import Frame
 from sixd.model.system import System, register
 from sixd.runtime.batch import Argument, apply
 from sixd.spatial.dual import derivative, duals, parts
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 from sixd.spatial.transform import mirror_upper
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def _at_state(algorithm: Callable[..., Any]) -> Callable[..., Any]:

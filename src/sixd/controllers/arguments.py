@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sixd.controllers.reference import gains_of_joints
@@ -11,13 +9,13 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_array
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
-from sixd.spatial.scalar import Array, maximum, minimum
+from sixd.spatial.scalar import Array, ArrayLike, maximum, minimum
 
 
-def read_gain(where: str, name: str, value: Any, *sizes: int, system: System | None = None) -> Array:
+def read_gain(where: str, name: str, value: ArrayLike, *sizes: int, system: System | None = None) -> Array:
     """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length.
 
-    If they belong to the freedoms of a ``system``, the message on a wrong shape tells which to begin with.
+    For gains on the velocities of a ``system``, the message on a wrong shape shows how to write them.
     """
 
     def fits(shape: tuple[int, ...]) -> bool:
@@ -35,33 +33,34 @@ def require_gains(where: str, n: int, **gains: Array) -> None:
             raise ShapeError(f"{where}: {name} has shape {gain.shape}, expected a number or ({n},).")
 
 
-def read_state(where: str, q: Any, qd: Any, system: System | None) -> tuple[Array, Array]:
+def read_state(where: str, q: ArrayLike, qd: ArrayLike, system: System | None) -> tuple[Array, Array]:
     """Return q and qd of one state as arrays that fit the system."""
     arrays = np.asarray(q), np.asarray(qd)
     if system is None and arrays[0].ndim == arrays[1].ndim == 1 and arrays[0].size != arrays[1].size:
         raise ShapeError(
             f"{where}: model is missing, expected the model, since q has {arrays[0].size} numbers and qd "
-            f"{arrays[1].size}, as with a floating base. Give it: {where}(target, kp, kd, model=model)."
+            f"{arrays[1].size}, as with a floating base. Pass it: {where}(target, kp, kd, model=model)."
         )
     sizes = (arrays[0].size, arrays[0].size) if system is None else (system.nq, system.nv)
     for name, array, n in zip(("q", "qd"), arrays, sizes, strict=True):
         if array.shape != (n,):
-            hint = "" if system else " Without model= there are as many velocities as coordinates."
+            hint = "" if system else " Without model= q and qd have the same length."
             raise ShapeError(f"{where}: {name} has shape {array.shape}, expected ({n},), one state.{hint}")
     return arrays
 
 
-def read_model(where: str, model: Any, *, saturate: Any = False) -> None:
+def read_model(where: str, model: System, *, saturate: object = False) -> None:
     """Raise unless ``model`` is a system, with effort limits if ``saturate`` is set."""
     require_system(where, model)
     if not isinstance(saturate, bool):
         raise ScalarTypeError(f"{where}: saturate is {saturate!r}, expected True or False.")
     if saturate and not isinstance(model, Model):
-        raise ModelError(f"{where}: {model.name!r} has no effort limits, expected a sixd.Model beside saturate=True.")
+        raise ModelError(f"{where}: {model.name!r} has no effort limits, expected a sixd.Model for saturate=True.")
 
 
-def saturated(model: Any, tau: Array) -> Array:
+def saturated(model: System | None, tau: Array) -> Array:
     """Return tau (nv,) cut to ±model.effort_limit, where that is finite."""
+    assert isinstance(model, Model)  # read_model has checked it
     limits = model.effort_limit
     pairs = zip(tau, limits, strict=True)
     return np.array([minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x for x, limit in pairs])

@@ -10,7 +10,7 @@ from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, saturated
 from sixd.controllers.reference import Reference
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final
@@ -20,19 +20,18 @@ class ComputedTorque:
 
     Parameters
     ----------
-    model : the model of the mechanism; its passive forces and armature are compensated too. All rows use this model,
-        also where ``parameters`` of ``sixd.simulate`` give a row other numbers.
+    model : the model of the mechanism; its passive forces and armature are compensated too. Every state of a batch uses
+        this model, even if ``parameters`` of ``sixd.simulate`` change the simulated mechanism.
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
     kp, kd : gains [1/s²] and [1/s], a number or (nv,); kd = 2 √kp damps critically.
     velocity, acceleration : (nv,) of the target, or functions of t; None: exact derivatives of the target.
-    saturate : cuts tau to the model's effort limits; the law then no longer holds.
+    saturate : cuts tau to the model's effort limits; the error equation then no longer holds.
 
     Notes
     -----
     For a spherical or free joint e is the rotation vector (and displacement) from q to the target in the axes of the
-    body, and ė is v - qd with v the target's velocity carried over to these axes; its componentwise rate is the ë of
-    the law.
-    Constraints of the model are ignored: control ``model.reduce()`` where they are explicit.
+    body, and ė is v - qd with v the target's velocity expressed in these axes; ë is the rate of the components of ė.
+    Constraints of the model are ignored: control ``model.reduce()`` if the model has explicit constraints.
     """
 
     model: System
@@ -57,7 +56,7 @@ class ComputedTorque:
     def _reference(self) -> Reference:
         return Reference("ComputedTorque", self.model, self.target, self.velocity, self.acceleration)
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("ComputedTorque", q, qd, self.model)
         e, e_rate = self._reference.errors(t, q, qd)

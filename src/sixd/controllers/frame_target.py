@@ -1,12 +1,12 @@
 """Targets of frames: poses, orientations and positions that may move, their velocities and accelerations, and errors.
 
-All vectors are in world axes, those of ``expressed_in="aligned"``. A target given as a function of time is
-differentiated exactly, by dual numbers.
+All vectors are in world axes, those of ``expressed_in="aligned"``. A function of time is differentiated exactly, by
+dual numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,18 +22,18 @@ from sixd.model import validate
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, parts
 from sixd.spatial.rotation import rotation_to_vector, unskew
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
-# the rows of a Jacobian that a target of each shape is about
+# the rows of a Jacobian that a target of each shape concerns
 ROWS = {(4, 4): PARTS["pose"], (3, 3): PARTS["orientation"], (3,): PARTS["position"]}
 _SHAPES = "(4, 4), (3, 3) or (3,)"
 
 
 @dataclass(frozen=True, eq=False)
 class FrameTarget:
-    """A pose (4, 4), an orientation (3, 3), which leaves the position free, or a position (3,); or a function t -> one.
+    """A pose (4, 4), an orientation (3, 3), a position (3,), or a function of t that returns one of them.
 
-    ``velocity`` and ``acceleration`` (6,) or (3,) are those of the target, or functions of t; None: its derivatives.
+    ``velocity`` and ``acceleration`` (6,) or (3,) of the target may be functions of t; None: its derivatives.
     """
 
     where: str
@@ -48,8 +48,8 @@ class FrameTarget:
         for name in ("velocity", "acceleration"):
             value = getattr(self, name)
             if value is not None and not callable(value):
-                found = finite_vector(self.where, name, value, n, "(3,) or (6,)" if n is None else "")
-                object.__setattr__(self, name, found)
+                value = finite_vector(self.where, name, value, n, "(3,) or (6,)" if n is None else "")
+                object.__setattr__(self, name, value)
 
     @property
     def moves(self) -> bool:
@@ -58,7 +58,7 @@ class FrameTarget:
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """The rows of the frame's Jacobian that it is about; a function is called with t = 0 for that."""
+        """The rows of the frame's Jacobian that the target concerns; a function is called with t = 0 for its shape."""
         return ROWS[self.at(0.0).shape]
 
     def at(self, t: Scalar) -> Array:
@@ -72,7 +72,7 @@ class FrameTarget:
         """The target's velocity [ω; v], ω or v at time t."""
         target = self.at(t)
         if self.velocity is not None:
-            return self._given("velocity", t, target)
+            return self._prescribed("velocity", t, target)
         if not callable(self.target):
             return np.zeros(len(ROWS[target.shape]), dtype=int)
         rate = parts(differentiable(self.where, "target", self.target, Dual(t, 1)))[1]
@@ -84,20 +84,20 @@ class FrameTarget:
     def acceleration_at(self, t: Scalar) -> Array:
         """The rate of the target's velocity at time t."""
         if self.acceleration is not None:
-            return self._given("acceleration", t, self.at(t))
+            return self._prescribed("acceleration", t, self.at(t))
         if callable(self.velocity):
             return parts(differentiable(self.where, "velocity", self.velocity, Dual(t, 1)))[1]
         return parts(self.velocity_at(Dual(t, 1)))[1]
 
     def error(self, t: Scalar, T: Array) -> Array:
-        """[rotation vector of R_target Rᵀ; p_target - p], or the part that the target is about, of a pose T (4, 4)."""
+        """The error of a pose T (4, 4): [rotation vector of R_target Rᵀ; p_target - p], or one of both parts."""
         target = self.at(t)
         if target.ndim == 1:
             return target - T[:3, 3]
-        turn = rotation_to_vector(target[:3, :3] @ T[:3, :3].T)
-        return turn if len(target) == 3 else np.concatenate([turn, target[:3, 3] - T[:3, 3]])
+        rotation = rotation_to_vector(target[:3, :3] @ T[:3, :3].T)
+        return rotation if len(target) == 3 else np.concatenate([rotation, target[:3, 3] - T[:3, 3]])
 
-    def _given(self, name: str, t: Scalar, target: Array) -> Array:
+    def _prescribed(self, name: str, t: Scalar, target: Array) -> Array:
         value = getattr(self, name)
         value = as_numbers(value(t) if callable(value) else value)
         wanted = (len(ROWS[target.shape]),)
@@ -137,45 +137,45 @@ class FrameTargets:
         """The rates (m,) of the targets' velocities."""
         return self._rows(lambda name, target: target.acceleration_at(t))
 
-    def _rows(self, vector: Any) -> Array:
-        found = []
+    def _rows(self, vector: Callable[[str, FrameTarget], Array]) -> Array:
+        values = []
         for name, rows in self.stack:
             target = self.targets[name]
-            found.append(vector(name, target)[[target.rows.index(row) for row in rows]])
-        return np.concatenate(found)
+            values.append(vector(name, target)[[target.rows.index(row) for row in rows]])
+        return np.concatenate(values)
 
 
-def read_targets(
-    where: str, system: System, frame: Any, target: Any, velocity: Any, acceleration: Any, rows: Any
-) -> FrameTargets:
-    """The targets of a controller's arguments: ``frame`` is a name, or a mapping of names to targets."""
+def read_targets(where: str, system: System, frame: object, target: object, **options: Any) -> FrameTargets:
+    """The targets of a controller's arguments: ``frame`` is a name, or a mapping of names to targets.
+
+    ``options`` are velocity, acceleration and rows, with a mapping of frames each a mapping as well.
+    """
     if isinstance(frame, Mapping):
         if target is not None:
-            raise ModelError(f"{where}: target is given beside a mapping of frames to targets, expected one of both.")
-        given = dict(frame)
+            raise ModelError(f"{where}: target is given, but frame is a mapping to targets. Leave one of them out.")
+        by_frame = dict(frame)
     elif isinstance(frame, str):
         if target is None:
             raise ModelError(f"{where}: target is None, expected a pose (4, 4), a position (3,), or a function of t.")
-        given = {frame: target}
-        velocity, acceleration, rows = ({} if x is None else {frame: x} for x in (velocity, acceleration, rows))
+        by_frame = {frame: target}
+        options = {option: None if value is None else {frame: value} for option, value in options.items()}
     else:
         raise ScalarTypeError(f"{where}: frame is {frame!r}, expected a name, or a mapping of names to targets.")
-    if not given:
+    if not by_frame:
         raise ModelError(f"{where}: frame is an empty mapping, expected at least one frame and its target.")
-    for name in given:
+    for name in by_frame:
         system.frame(name, where)
-    options = {"velocity": velocity, "acceleration": acceleration, "rows": rows}
     for option, value in options.items():
         named = {} if value is None else value
         if not isinstance(named, Mapping):
             raise ScalarTypeError(f"{where}: {option} is {value!r:.60}, expected a mapping by the names of the frames.")
         for name in named:
-            if name not in given:
-                raise unknown_name(f"{where}: {option}", "frame", name, given)
+            if name not in by_frame:
+                raise unknown_name(f"{where}: {option}", "frame", name, by_frame)
         options[option] = named
     targets = {
         name: FrameTarget(where, x, options["velocity"].get(name), options["acceleration"].get(name))
-        for name, x in given.items()
+        for name, x in by_frame.items()
     }
     stack = []
     for name, one in targets.items():
@@ -183,14 +183,16 @@ def read_targets(
         chosen = one.rows if part is None else read_part(where, name, part)
         if not set(chosen) <= set(one.rows):
             raise ModelError(
-                f"{where}: rows of frame {name!r} are {chosen}, expected some of {one.rows}, which its target is about."
+                f"{where}: rows of frame {name!r} are {chosen}, expected some of {one.rows}, those of its target."
             )
         stack.append((name, chosen))
     return FrameTargets(where, system, targets, tuple(stack))
 
 
-def read_row_gain(where: str, name: str, value: Any, targets: FrameTargets, *, matrix: bool = False) -> Array:
-    """A gain for each row, (m,), or (m, m) where one was a matrix; by frame, if it is a mapping."""
+def read_row_gain(
+    where: str, name: str, value: ArrayLike | Mapping[str, ArrayLike], targets: FrameTargets, *, matrix: bool = False
+) -> Array:
+    """A gain for each row: (m,), or (m, m) if one is a matrix. ``value`` may be a mapping by frame."""
     if not isinstance(value, Mapping):
         return _one_gain(f"{where}: {name}", value, targets.size, matrix)
     for frame in value:
@@ -216,7 +218,7 @@ def scaled(gain: Array, x: Array) -> Array:
     return gain @ x if gain.ndim == 2 else x * gain
 
 
-def _one_gain(what: str, value: Any, n: int, matrix: bool) -> Array:
+def _one_gain(what: str, value: ArrayLike, n: int, matrix: bool) -> Array:
     allowed = ((), (n,), (n, n)) if matrix else ((), (n,))
     wanted = f"a number, ({n},) or ({n}, {n})" if matrix else f"a number or ({n},)"
     array = finite_array(what, value, allowed.__contains__, wanted)
@@ -225,7 +227,7 @@ def _one_gain(what: str, value: Any, n: int, matrix: bool) -> Array:
             not np.allclose(array, array.T, rtol=1e-12, atol=0)
             or np.linalg.eigvalsh(array)[0] < -1e-12 * np.abs(array).max()
         ):
-            raise ModelError(f"{what} is not symmetric with eigenvalues of at least 0, as a passive one is.")
+            raise ModelError(f"{what} is not symmetric with eigenvalues of at least 0, expected a passive gain.")
         return array
     if (array < 0).any():
         raise ModelError(f"{what} is {value!r}, expected finite numbers of at least 0.")
@@ -237,7 +239,7 @@ def _fixed(array: Array) -> Array:
     return array
 
 
-def _read_target(where: str, value: Any) -> Array:
+def _read_target(where: str, value: ArrayLike) -> Array:
     wanted = (
         "a pose (4, 4) such as sixd.placement(xyz, rpy), an orientation (3, 3), a position (3,), or a function of t"
     )

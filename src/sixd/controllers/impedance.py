@@ -1,4 +1,4 @@
-"""Impedance control: frames on springs and dampers, passive toward whatever they touch."""
+"""Impedance control: frames on springs and dampers, passive in contact with their environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from sixd.algorithms.operational.terms import operational_rows
+from sixd.algorithms.operational.terms import OperationalRows, operational_rows
 from sixd.api.dynamics import coriolis_matrix, gravity_force, mass_matrix
 from sixd.api.frames import jacobian
 from sixd.controllers.arguments import read_model, read_state, saturated
@@ -18,7 +18,7 @@ from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final
@@ -26,8 +26,8 @@ from sixd.spatial.scalar import Array, Scalar
 class Impedance:
     """tau = g + Jᵀ(K e + D ė) + M q̈_r + C q̇_r + N M q̈_posture: frames held by springs K and dampers D at targets.
 
-    A steady force F on a frame displaces it by K⁻¹ F. The frames keep their natural inertia: it cannot be changed
-    without a sensor of force.
+    A steady force F on a frame displaces it by K⁻¹ F. The frames keep their natural inertia: changing it requires a
+    force sensor.
 
     Parameters
     ----------
@@ -35,17 +35,18 @@ class Impedance:
     stiffness, damping : K [N m/rad, N/m] and D [N m s/rad, N s/m] in world axes: a number, (m,) for the rows of all
         frames in order, a symmetric matrix (m, m), or a mapping by frame.
     posture, posture_kp, posture_kd : as for ``OperationalSpace``, in [1/s²] and [1/s]; they act in the null space. A
-        redundant arm needs posture_kd to come to rest.
+        redundant arm only comes to rest with posture_kd.
     gravity : compensates gravity.
     regularization : δ of the inverse that a posture and a moving target need; see ``operational_inertia``.
 
     Notes
     -----
-    With q̇_r = J̄ ẋ_target, V = ½ (q̇ - q̇_r)ᵀM (q̇ - q̇_r) + ½ eᵀK e changes by -ėᵀD ė plus the power of outer forces
-    against the target: it never grows by itself, since dM/dt - 2 C is skew. This needs K of the angular rows to be one
-    number for each frame; with other ones it holds to first order in e. posture_kd only takes energy from it;
-    posture_kp may add some. Joint friction, damping and springs of the model are not compensated. With a target at rest
-    and without a posture no inverse is taken, so that singular poses are harmless. Each freedom must have a motor.
+    With q̇_r = J̄ ẋ_target, the rate of V = ½ (q̇ - q̇_r)ᵀM (q̇ - q̇_r) + ½ eᵀK e is -ėᵀD ė plus the power of external
+    forces on the motion relative to the target: V never grows by itself, since dM/dt - 2 C is skew. This is exact if K
+    of the angular rows is one number for each frame, else it holds to first order in e. posture_kd only dissipates
+    energy; posture_kp may add energy. Joint friction, damping and springs of the model are not compensated. With a
+    target at rest and without a posture no matrix is inverted, so singular poses are harmless. Each degree of freedom
+    must have a motor.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
@@ -89,14 +90,14 @@ class Impedance:
 
     @cached_property
     def _targets(self) -> FrameTargets:
-        given = self.frame, self.target, self.velocity, self.acceleration, self.rows
-        return read_targets("Impedance", self.model, *given)
+        options = {"velocity": self.velocity, "acceleration": self.acceleration, "rows": self.rows}
+        return read_targets("Impedance", self.model, self.frame, self.target, **options)
 
     @cached_property
     def _posture(self) -> Posture:
         return Posture("Impedance", self.model, self.posture, self.posture_kp, self.posture_kd)
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("Impedance", q, qd, self.model)
         model, targets = self.model, self._targets
@@ -116,7 +117,7 @@ class Impedance:
         tau = checked_force("Impedance", model, targets.stack, q, qd, tau)
         return saturated(model, tau) if self.saturate else tau
 
-    def _rows(self, q: Array) -> Any:
+    def _rows(self, q: Array) -> OperationalRows:
         options: dict[str, Any] = {"expressed_in": "aligned", "regularization": self.regularization}
         return operational_rows("Impedance", self.model, q, frame=self._targets.stack, **options)
 

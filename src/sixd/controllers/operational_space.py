@@ -1,4 +1,4 @@
-"""Operational-space control: the errors of frames obey a linear equation, the rest of the motion a posture."""
+"""Operational-space control: linear error equations for frames, a posture for the rest of the motion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final
@@ -25,34 +25,35 @@ from sixd.spatial.scalar import Array, Scalar
 class OperationalSpace:
     """tau = Jᵀ(Λ a + μ) + N (M q̈_posture + h) with a = ẍ_target + kd ė + kp e, for the rows of one frame or several.
 
-    The errors of the frames then obey ë + kd ė + kp e = 0, whatever the mechanism, and the posture acts in what is left
-    free: it does not accelerate the frames.
+    The errors of the frames then obey ë + kd ė + kp e = 0, whatever the mechanism. The posture acts in the null space:
+    it does not accelerate the frames.
 
     Parameters
     ----------
-    model : the model of the mechanism; its passive forces and armature are compensated too. All rows use this model,
-        also where ``parameters`` of ``sixd.simulate`` give a row other numbers.
+    model : the model of the mechanism; its passive forces and armature are compensated too. Every state of a batch uses
+        this model, even if ``parameters`` of ``sixd.simulate`` change the simulated mechanism.
     frame, target : the name of a frame and its target: a pose (4, 4) in the world, an orientation (3, 3), a position
         (3,), or a function of t that returns one, written with the functions of ``sixd.spatial``. Or a mapping of names
         to targets, without ``target``.
     kp, kd : gains [1/s²] and [1/s]: a number, (m,) for the rows of all frames in order, or a mapping by frame. kd None
-        is 2 √kp, critical damping.
-    velocity, acceleration : [ω; v] and its rate (6,) of the target in world axes, or the part (3,) that it is about, or
-        functions of t; None: exact derivatives of the target. Mappings by frame, if ``frame`` is one.
-    rows : the rows of the Jacobian that are controlled, as for ``sixd.jacobian``, such as (3, 4) of an arm in the
-        xy-plane; None: all that the target is about.
-    posture : (nq,), or a function t -> (nq,), which the rest of the motion tends to; with posture_kp [1/s²].
+        means 2 √kp, critical damping.
+    velocity, acceleration : [ω; v] and its rate (6,) of the target in world axes, only one part (3,) for an orientation
+        or a position, or functions of t; None: exact derivatives of the target. Mappings by frame, if ``frame`` is one.
+    rows : the rows of the Jacobian that are controlled, as for ``sixd.jacobian``, such as (3, 4) for an arm in the
+        xy-plane; None: all rows that the target concerns.
+    posture : (nq,), or a function t -> (nq,), the target of the rest of the motion; requires posture_kp [1/s²].
     posture_kp, posture_kd : a number or (nv,); without a posture, posture_kd damps the rest of the motion.
     regularization : δ; bounds tau near singular poses, where the frames then lag behind. See ``operational_inertia``.
-    unactuated : names of joints without motors, such as a floating base: their tau is zero, and the others do the work.
-    saturate : cuts tau to the model's effort limits; the law then no longer holds.
+    unactuated : names of joints without motors, such as a floating base: their tau is zero, the others compensate.
+    saturate : cuts tau to the model's effort limits; the error equation then no longer holds.
 
     Notes
     -----
-    e = [rotation vector of R_target Rᵀ; p_target - p] in world axes, ė the difference of velocities. The law is exact
-    for positions, and for orientations as far as the rotation vector's rate is ω_target - ω, to first order in e. At a
-    singular pose without regularisation tau does not exist: a call raises ``SingularError``, a motion ends with NaN.
-    Constraints of the model are ignored: control ``model.reduce()`` where they are explicit.
+    e = [rotation vector of R_target Rᵀ; p_target - p] in world axes, ė the difference of velocities. The error equation
+    is exact for positions; for orientations it holds to first order in e, where the rate of the rotation vector is
+    ω_target - ω. At a singular pose without regularisation tau does not exist: a call raises ``SingularError``, a
+    motion ends with NaN.
+    Constraints of the model are ignored: control ``model.reduce()`` if the model has explicit constraints.
     """
 
     model: System
@@ -88,12 +89,12 @@ class OperationalSpace:
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        self._free  # noqa: B018 - unknown names of joints are errors now
+        self._free  # noqa: B018 - raises for unknown names of joints
 
     @cached_property
     def _targets(self) -> FrameTargets:
-        given = self.frame, self.target, self.velocity, self.acceleration, self.rows
-        return read_targets("OperationalSpace", self.model, *given)
+        options = {"velocity": self.velocity, "acceleration": self.acceleration, "rows": self.rows}
+        return read_targets("OperationalSpace", self.model, self.frame, self.target, **options)
 
     @cached_property
     def _posture(self) -> Posture:
@@ -101,11 +102,11 @@ class OperationalSpace:
 
     @cached_property
     def _free(self) -> tuple[int, ...]:
-        """The freedoms without motors."""
+        """The degrees of freedom without motors."""
         slices = [self.model.v_slice(name) for name in self.unactuated]
         return tuple(k for s in slices for k in range(*s.indices(self.model.nv)))
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("OperationalSpace", q, qd, self.model)
         model, targets, free = self.model, self._targets, self._free
@@ -117,7 +118,7 @@ class OperationalSpace:
             wanted = a - velocity_product(model, q, qd, targets.stack, "aligned")
             if free:  # the forces of joints without motors are zero: M qdd = -h there
                 wanted = np.concatenate([-bias_force(model, q, qd)[list(free)], wanted])
-            # of all accelerations that do as wanted, the one nearest to that of the posture, in the metric of M
+            # of all accelerations that satisfy these equations, the one nearest to the posture's, in the metric of M
             posture = self._posture.acceleration(t, q, qd)
             qdd = rows.marked(posture + rows.solve(wanted - rows.A @ posture)[0])
         tau = inverse_dynamics(model, q, qd, qdd)

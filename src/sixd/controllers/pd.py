@@ -11,7 +11,7 @@ from sixd.controllers.arguments import read_gain, read_model, read_state, requir
 from sixd.controllers.reference import Reference
 from sixd.errors import ModelError
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final
@@ -22,19 +22,19 @@ class PD:
     Parameters
     ----------
     target : (nq,), or a function t -> (nq,) written with the functions of ``sixd.spatial``.
-    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,). For a floating base, which
-        has no motor, give zeros for its six freedoms.
+    kp, kd : gains [N m/rad or N/m] and [N m s/rad or N s/m], a number or (nv,). For a floating base, which has no
+        motor, use zeros for its six degrees of freedom.
     velocity : (nv,) of the target, or a function of t; None: the target's exact derivative.
-    model : needed for spherical and free joints, whose errors are rotations, for gravity and for effort limits. Without
-        it q and the target are plain numbers.
-    gravity : adds the joint forces that hold the model against gravity; all rows use this model, also where
-        ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
+    model : required for spherical and free joints, whose errors are rotations, for gravity and for effort limits.
+        Without it q and the target are plain vectors.
+    gravity : adds the joint forces that hold the model against gravity. Every state of a batch uses this model, even if
+        ``parameters`` of ``sixd.simulate`` change the simulated mechanism.
     saturate : cuts tau to the model's effort limits.
 
     Notes
     -----
     For a spherical or free joint e is the rotation vector (and displacement) in the axes of the body, and ė the
-    target's velocity, carried over to these axes, minus qd.
+    target's velocity, expressed in these axes, minus qd.
 
     >>> import sixd
     >>> sixd.controllers.PD([1.0, 0.5], kp=10.0, kd=2.0)(0.0, [0.0, 0.0], [0.1, 0.0])
@@ -54,7 +54,7 @@ class PD:
         if self.model is not None:
             read_model("PD", self.model, saturate=self.saturate)
         elif self.gravity or self.saturate:
-            raise ModelError("PD: model is None, expected the model beside gravity or saturate. Give model=….")
+            raise ModelError("PD: model is None, expected the model for gravity or saturate. Pass model=….")
         reference = self._reference
         object.__setattr__(self, "target", reference.target)
         object.__setattr__(self, "velocity", reference.velocity)
@@ -66,7 +66,7 @@ class PD:
     def _reference(self) -> Reference:
         return Reference("PD", self.model, self.target, self.velocity)
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("PD", q, qd, self.model)
         e, e_rate = self._reference.errors(t, q, qd)

@@ -1,4 +1,4 @@
-"""A posture that a redundant mechanism takes in the null space of what its controller does with frames."""
+"""A posture that a redundant mechanism tends to in the null space of the controlled frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sixd.spatial.scalar import Array, Scalar
 
 @dataclass(frozen=True, eq=False)
 class Posture:
-    """Accelerations kp e + kd ė (nv,) toward a target (nq,), or a function t -> (nq,); without one -kd qd."""
+    """Accelerations kp e + kd ė (nv,) toward a target (nq,) or a function t -> (nq,); -kd qd without a target."""
 
     where: str
     system: System
@@ -36,10 +36,10 @@ class Posture:
         if (self.target is None) is bool(np.any(self.kp)):
             raise ModelError(
                 f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "
-                f"{self.kp.tolist()}, expected both or neither. Give posture=q and posture_kp=…."
+                f"{self.kp.tolist()}, expected both or neither. Pass posture=q and posture_kp=…."
             )
         if self.target is not None:
-            self._reference  # noqa: B018 - a target of a wrong shape is an error now
+            self._reference  # noqa: B018 - raises for a target of the wrong shape
 
     @property
     def acts(self) -> bool:
@@ -51,7 +51,7 @@ class Posture:
         return Reference(f"{self.where}: posture", self.system, self.target)
 
     def acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
-        """The acceleration (nv,) that it asks for."""
+        """The acceleration (nv,) toward the posture."""
         if self.target is None:
             return qd * self.kd * -1
         e, e_rate = self._reference.errors(t, q, qd)
@@ -59,9 +59,9 @@ class Posture:
 
 
 def checked_force(where: str, system: System, stack: Stack, q: Array, qd: Array, tau: Array) -> Array:
-    """tau; raise if it holds numbers that are not finite, as where the rows are dependent at q."""
+    """tau; raises if it has entries that are not finite, which happens if the rows are dependent at q."""
     numbers = all(x.dtype.kind in "fiu" for x in (tau, q, qd))
     if numbers and not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(qd).all():
-        mass_matrix_solve(system, q, np.zeros(system.nv))  # which raises where the mass matrix is singular
+        mass_matrix_solve(system, q, np.zeros(system.nv))  # raises if the mass matrix is singular
         raise explain(where, system, (stack, "aligned"), "", (q,)) or nonfinite_error(system, where, "", q, qd)
     return tau

@@ -1,8 +1,8 @@
 """A target in configuration space: its configuration, velocity and acceleration, and the error of a state.
 
-A target given as a function of time is differentiated exactly, by dual numbers. Errors are on the configuration
-manifold: e is the dq that leads from q to the target. Velocities of spherical and free joints are in the axes of
-the body; the velocity of the target is carried over to the present axes of the body.
+A function of time is differentiated exactly, by dual numbers. Errors are on the configuration manifold: e is the dq
+that leads from q to the target. Velocities of spherical and free joints are in the axes of the body; the velocity of
+the target is expressed in the present axes of the body.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, duals, parts
-from sixd.spatial.scalar import Array, Scalar, common_dtype, is_number, is_object
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, common_dtype, is_number, is_object
 from sixd.spatial.transform import inverse_transform
 
-Given = Any  # an array, or a function of t
+ArrayOrFunction = Any  # an array, or a function of t
 
 
 class TargetMotion(NamedTuple):
@@ -40,14 +40,14 @@ class TargetMotion(NamedTuple):
 class Reference:
     """A target (nq,), or a function t -> (nq,); velocity and acceleration (nv,) likewise, or None: its derivatives.
 
-    Without a ``system`` the coordinates are plain numbers, as many as freedoms.
+    Without a ``system`` q and qd are plain vectors of the same length.
     """
 
     where: str
     system: System | None
-    target: Given
-    velocity: Given = None
-    acceleration: Given = None
+    target: ArrayOrFunction
+    velocity: ArrayOrFunction = None
+    acceleration: ArrayOrFunction = None
 
     def __post_init__(self) -> None:
         n = None if self.system is None else self.system.nq
@@ -63,7 +63,7 @@ class Reference:
 
     @property
     def nv(self) -> int | None:
-        """Number of velocities; None where only a call of the target determines it."""
+        """Number of velocities; None if only a call of the target determines it."""
         if self.system is not None:
             return self.system.nv
         return None if callable(self.target) else len(self.target)
@@ -73,14 +73,14 @@ class Reference:
         return TargetMotion(self._value("target", t), self._velocity(t), self._acceleration(t))
 
     def errors(self, t: Scalar, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return e (nv,), and the target's velocity, carried over to q, minus qd."""
+        """Return e (nv,), and the target's velocity, expressed in the axes at q, minus qd."""
         q_t, qd_t = self._value("target", t), self._velocity(t)
         if q_t.shape != q.shape:  # known only now, without a system
             raise ShapeError(f"{self.where}: target has shape {q_t.shape}, expected {q.shape}, that of q.")
         return self._difference(q, q_t), carried_velocity(self.system, q, q_t, qd_t) - qd
 
     def carried_acceleration(self, t: Scalar, q: Array, qd: Array) -> Array:
-        """Return the rate (nv,) of the target's velocity carried over to q, while q moves with qd."""
+        """Return the rate (nv,) of the target's velocity in the axes at q, while q moves with qd."""
         to, system = self.at(t), self.system
         assert system is not None
         moving = duals(q, system.configuration_rate(q, qd)), duals(to.q, system.configuration_rate(to.q, to.qd))
@@ -104,10 +104,10 @@ class Reference:
         return parts(self._velocity(Dual(t, 1)))[1]
 
     def _value(self, name: str, t: Scalar) -> Array:
-        given = getattr(self, name)
-        if not callable(given):
-            return np.asarray(given)
-        value = as_numbers(given(t))
+        prescribed = getattr(self, name)
+        if not callable(prescribed):
+            return np.asarray(prescribed)
+        value = as_numbers(prescribed(t))
         n = None if self.system is None else self.system.nq if name == "target" else self.system.nv
         if value.ndim != 1 or n not in (None, len(value)):
             wanted = "nq" if n is None else n
@@ -121,27 +121,27 @@ class Reference:
         return q1 - q0 if self.system is None else self.system.difference_row(q0, q1)
 
 
-def as_numbers(value: Any) -> Array:
+def as_numbers(value: ArrayLike) -> Array:
     """Return ``value`` as an array, of floats if it holds only numbers: a function may build an array of objects."""
     array = np.asarray(value)
     return array.astype(float) if is_object(array) and all(map(is_number, array.ravel())) else array
 
 
 def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dual) -> Array:
-    """Return ``function`` at a dual number; raise if it cannot be run on one."""
+    """Return ``function`` at a dual number; raise if the function does not accept one."""
     try:
         return np.asarray(function(t), dtype=object)
     except (TypeError, AttributeError, ValueError) as error:
         raise ScalarTypeError(
             f"{where}: {name}(t) cannot be differentiated: {error}. Write it with the functions of sixd.spatial (sin, "
-            f"sqrt, where …), or give its derivatives too."
+            f"sqrt, where …), or pass its derivatives too."
         ) from error
 
 
 def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target: Array) -> Array:
     """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target.
 
-    It is the target's own, expressed in the axes of the body at q where these differ from the target's.
+    It is the target's own velocity, expressed in the axes of the body at q.
     """
     curved = curved_joints(system)
     if not curved:
@@ -174,7 +174,7 @@ def _target_of_joints(system: System | None) -> str:
     name, _, iq, _ = curved[0]
     others = [n for n in system.joint_names if n not in {c[0] for c in curved}]
     rest = f", then target[model.q_slice({others[0]!r})] = …" if others else ""
-    return f". Joint {name!r} takes {iq.stop - iq.start} of them: begin with target = model.neutral(){rest}"
+    return f". Joint {name!r} has {iq.stop - iq.start} of them: begin with target = model.neutral(){rest}"
 
 
 def gains_of_joints(system: System | None, gain: str) -> str:
@@ -184,6 +184,6 @@ def gains_of_joints(system: System | None, gain: str) -> str:
         return ""
     name, _, _, iv = curved[0]
     return (
-        f". Joint {name!r} takes {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
-        f"np.zeros({system.nv}), which leaves it alone, and set those of the other joints"
+        f". Joint {name!r} has {iv.stop - iv.start} of them, {gain}[{iv.start}:{iv.stop}]: begin with {gain} = "
+        f"np.zeros({system.nv}), which does not control it, and set those of the other joints"
     )

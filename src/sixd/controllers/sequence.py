@@ -8,11 +8,11 @@ from typing import Any, final
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array, Scalar, is_number, is_object, require_scalars, where
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_object, require_scalars, where
 
-# the time of a sample, k·Ts, that is a sum of steps may be too early by this part of Ts
+# a sample's time k·Ts, computed as a sum of steps, may be too early by this fraction of Ts
 _EARLY = 1e-6
-_LONGEST_TRACE = 1000  # numbers; each is an operation of the kernel, and 10⁴ of them take a second to compile
+_LONGEST_TRACE = 1000  # numbers; each is an operation of the kernel, and 10⁴ of them compile in a second
 
 
 @final
@@ -22,15 +22,15 @@ class Sequence:
 
     Parameters
     ----------
-    tau : (n, nv), or (…, n, nv) with a table for each row of a batch [N m or N].
+    tau : (n, nv), or (…, n, nv) with a table for each state of a batch [N m or N].
     sample_time : Ts [s].
 
     Notes
     -----
-    ``sixd.simulate`` takes the sample time from the object, and calls ``sample`` once each Ts; the batch of the tables
-    is that of the states, such as tables (2, 3, n, nv) for states q (2, 3, nq), or one that broadcasts to it. Inside
-    another controller a short table (n, nv) can also be traced; a step that ends on a multiple of Ts then uses the next
-    force in its last stage.
+    ``sixd.simulate`` reads the sample time from the object and calls ``sample`` once every Ts. The batch of the tables
+    broadcasts to that of the states, such as tables (2, 3, n, nv) for states q (2, 3, nq). Inside another controller a
+    short table (n, nv) can also be traced; a step that ends on a multiple of Ts then uses the next force in its last
+    stage.
     """
 
     tau: Any
@@ -51,26 +51,26 @@ class Sequence:
             raise ScalarTypeError(f"Sequence: sample_time is {Ts!r}, expected a positive finite number [s].")
         object.__setattr__(self, "sample_time", float(Ts))
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s]; it does not depend on the state."""
         if self.tau.ndim > 2:
             raise ShapeError(
-                f"Sequence: tau has shape {self.tau.shape}, a table for each row of a batch, expected (n, nv) for one "
-                f"state. Give the Sequence itself to sixd.simulate, as its controller."
+                f"Sequence: tau has shape {self.tau.shape}, a table for each state of a batch, expected (n, nv) for "
+                f"one state. Pass the Sequence itself to sixd.simulate, as its controller."
             )
         if is_number(t):
             return self.tau[self._line(t)].copy()
         if self.tau.size > _LONGEST_TRACE:
             raise ModelError(
                 f"Sequence: tau has {self.tau.size} numbers, expected at most {_LONGEST_TRACE} in a traced controller. "
-                f"Give the Sequence itself to sixd.simulate, or sample_time={self.sample_time:g} with your controller."
+                f"Pass the Sequence itself to sixd.simulate, or sample_time={self.sample_time:g} with your controller."
             )
         force: Any = self.tau[0]
         for k, line in enumerate(self.tau[1:], 1):
             force = where(t >= (k - _EARLY) * self.sample_time, line, force)
         return np.asarray(force)
 
-    def sample(self, t: float, q: Any, qd: Any) -> Array:
+    def sample(self, t: float, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (…, nv) at time t [s] for a batch of states q (…, nq), qd (…, nv)."""
         force, batch = self.tau[..., self._line(t), :], np.shape(q)[:-1]
         try:
@@ -81,7 +81,7 @@ class Sequence:
             ) from None
 
     def held(self, t: float) -> Array | None:
-        """Return tau (nv,), read-only, at time t [s] for one state; None if there is a table for each row."""
+        """Return tau (nv,), read-only, at time t [s] for one state; None if there is a table for each state."""
         table = self.tau
         if table.ndim != 2:
             return None
@@ -89,6 +89,6 @@ class Sequence:
         k, last = t / self.sample_time + _EARLY, len(table) - 1
         return table[0 if k < 0 else last if k >= last else int(k)]
 
-    def _line(self, t: Any) -> int:
+    def _line(self, t: float) -> int:
         k = float(t) / self.sample_time + _EARLY
         return int(min(max(k, 0), self.tau.shape[-2] - 1))

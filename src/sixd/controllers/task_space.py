@@ -11,7 +11,7 @@ from sixd.api.frames import jacobian, pose
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.frame_target import ROWS, FrameTarget
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
 
 @final
@@ -22,22 +22,21 @@ class TaskSpacePD:
     Parameters
     ----------
     model, frame : the mechanism, and the name of the frame that is controlled.
-    target : pose (4, 4) in the world, or a position (3,), which leaves the orientation free, or an orientation (3, 3),
-        which leaves the position free; or a function of t that returns one, written with the functions of
-        ``sixd.spatial``.
-    kp, kd : gains in world axes, a number or (6,): [N m/rad] and [N m s/rad] thrice, then [N/m] and [N s/m]. For a
-        position or an orientation: a number or (3,).
+    target : a pose (4, 4) in the world, a position (3,) (free orientation), an orientation (3, 3) (free position), or a
+        function of t that returns one of them, written with the functions of ``sixd.spatial``.
+    kp, kd : gains in world axes, a number or (6,): three of [N m/rad] and [N m s/rad], then three of [N/m] and [N s/m].
+        For a position or an orientation: a number or (3,).
     velocity : [ω; v] (6,) of the target in world axes, for a position v (3,), for an orientation ω (3,), or a function
         of t; None: its exact derivative.
-    gravity : adds the joint forces that hold the model against gravity; all rows use this model, also where
-        ``parameters`` of ``sixd.simulate`` give a row another gravity or other inertias.
+    gravity : adds the joint forces that hold the model against gravity. Every state of a batch uses this model, even if
+        ``parameters`` of ``sixd.simulate`` change the simulated mechanism.
     joint_damping : [N m s/rad or N s/m], a number or (nv,): damps joint motions that do not move the frame.
     saturate : cuts tau to the model's effort limits.
 
     Notes
     -----
-    e = [rotation vector of R_target Rᵀ; p_target - p], both in world axes; the rotation is the shortest, and jumps
-    where the frame is half a turn away. No inverse is taken, so singular poses are harmless.
+    e = [rotation vector of R_target Rᵀ; p_target - p], both in world axes; the rotation is the shortest and jumps at an
+    angle of 180°. No matrix is inverted, so singular poses are harmless.
     """
 
     model: System
@@ -54,9 +53,9 @@ class TaskSpacePD:
     def __post_init__(self) -> None:
         read_model("TaskSpacePD", self.model, saturate=self.saturate)
         self.model.frame(self.frame, "TaskSpacePD")
-        given = self._given
-        object.__setattr__(self, "target", given.target)
-        object.__setattr__(self, "velocity", given.velocity)
+        read = self._frame_target
+        object.__setattr__(self, "target", read.target)
+        object.__setattr__(self, "velocity", read.velocity)
         sizes = (3, 6) if callable(self.target) else (len(ROWS[self.target.shape]),)
         for name in ("kp", "kd"):
             object.__setattr__(self, name, read_gain("TaskSpacePD", name, getattr(self, name), *sizes))
@@ -64,14 +63,15 @@ class TaskSpacePD:
         object.__setattr__(self, "joint_damping", damping)
 
     @cached_property
-    def _given(self) -> FrameTarget:
+    def _frame_target(self) -> FrameTarget:
         return FrameTarget("TaskSpacePD", self.target, self.velocity)
 
-    def __call__(self, t: Scalar, q: Any, qd: Any) -> Array:
+    def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s] in the state q (nq,), qd (nv,)."""
         q, qd = read_state("TaskSpacePD", q, qd, self.model)
-        e, v = self._given.error(t, pose(self.model, q, self.frame)), self._given.velocity_at(t)
-        J = jacobian(self.model, q, self.frame, expressed_in="aligned")[list(ROWS[self._given.at(t).shape])]
+        target = self._frame_target
+        e, v = target.error(t, pose(self.model, q, self.frame)), target.velocity_at(t)
+        J = jacobian(self.model, q, self.frame, expressed_in="aligned")[list(ROWS[target.at(t).shape])]
         require_gains("TaskSpacePD", len(e), kp=self.kp, kd=self.kd)
         tau = J.T @ (e * self.kp + (v - J @ qd) * self.kd) - qd * self.joint_damping
         if self.gravity:

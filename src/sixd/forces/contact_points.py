@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.model.system import System
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
 def plane_axes(normal: ArrayLike) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """Identification of a robot's parameters from measured motions and joint torques.
 
 ``base_parameters`` finds the sums of parameters that torques depend on; ``excitation`` a motion that shows them;
-``record`` filters and differentiates what was measured; ``fit`` estimates the parameters, ``payload`` those of a load;
-``report`` writes it down. ``sixd.identification`` is imported when it is first used.
+``record`` filters and differentiates measurements; ``fit`` estimates the parameters, ``payload`` those of a load;
+``report`` writes the result. ``sixd.identification`` is imported when it is first used.
 """
 
 from sixd.identification.excitations import Excitation, excitation

@@ -1,15 +1,16 @@
 """``excitation``: motions from which parameters can be identified well.
 
 The condition number of the weighted regressor of the base parameters is minimized over the amplitudes of a Fourier
-series. For singular values σ, log ‖σ‖_s + log ‖1/σ‖_s is a smooth bound of log(σ_max / σ_min) from above; its gradient
-by the regressor is a matrix, which the adjoint of the regressor takes to gradients by q, qd and qdd of every sample.
+series. For singular values σ, log ‖σ‖_s + log ‖1/σ‖_s is a smooth upper bound of log(σ_max / σ_min). Its gradient with
+respect to the regressor is a matrix, which the adjoint of the regressor maps to gradients for q, qd and qdd of each
+sample.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,18 +22,21 @@ from sixd.identification.fourier import FourierSeries, TrajectoryBasis, rest_bas
 from sixd.identification.least_squares import checked_noise, whitener
 from sixd.identification.limits import MotionLimits, make_limits
 from sixd.identification.structure.base import BaseParameters, base_parameters
-from sixd.identification.structure.columns import make_columns, require_rates
+from sixd.identification.structure.columns import Friction, make_columns, require_rates
 from sixd.model.manifold import read_generator
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, ArrayLike, is_number
 from sixd.trajectory.labels import labels_of
 from sixd.trajectory.paths import checked_path, open_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SHARPNESS = 12.0  # s of the norms: the bound is above log κ by at most 2 log(r) / s, 0.6 for 43 parameters
 _MOST_SAMPLES = 1e7  # of a result
 _PER_WAVE = 8  # samples of the shortest wave in the optimization
 _FINE = 5  # times as many samples in the check of the limits
-_SHORT = 4  # a start is tried with this part of the steps
+_SHORT = 4  # starts are compared after the iterations divided by this
 _PENALTIES = (1e2, 1e4, 1e6)  # weights of the excess over limits, one after the other
 
 
@@ -40,7 +44,7 @@ _PENALTIES = (1e2, 1e4, 1e6)  # weights of the excess over limits, one after the
 class Excitation:
     """A periodic motion that excites the base parameters; made by ``sixd.identification.excitation``.
 
-    t : (n,) [s] one period; q, qd, qdd, tau : (n, nv) the motion, and the torques that the model foresees for it.
+    t : (n,) [s] one period; q, qd, qdd, tau : (n, nv) the motion, and the torques that the model predicts for it.
     condition : condition number of the weighted regressor of the base parameters over these samples.
     random_condition : that of the best random motion within the same limits among the starts of the optimization.
     series : the Fourier series: ``series(t)`` is q, qd, qdd at any times; ``.centre``, ``.sine``, ``.cosine``.
@@ -74,7 +78,7 @@ class Excitation:
             file.write((",".join(header) + "\n").encode())
             np.savetxt(file, np.column_stack(list(arrays.values())), fmt="%.17g", delimiter=",")
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw q, qd, qdd and tau over time and return the matplotlib figure; with ``path`` also save it."""
         from sixd.identification.figures import motion_figure
 
@@ -93,14 +97,14 @@ def excitation(
     period: float = 10.0,
     harmonics: int = 5,
     rate: float = 100.0,
-    friction: Any = (),
+    friction: Friction = (),
     armature: bool = False,
-    noise: Any = None,
-    lower: Any = None,
-    upper: Any = None,
-    velocity: Any = None,
-    acceleration: Any = None,
-    effort: Any = None,
+    noise: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
     margin: float = 0.05,
     starts: int = 3,
     iterations: int = 100,
@@ -112,13 +116,13 @@ def excitation(
     ----------
     period, harmonics : length [s], and number of harmonics of each joint's Fourier series.
     rate : [Hz] of the samples in the result.
-    friction, armature : which parameters are to be identified beside the inertias, as for ``fit``.
+    friction, armature : which parameters are to be identified besides the inertias, as for ``fit``.
     noise : standard deviation of each torque (nv,), which weights its rows; by default the effort limits, or 1.
     lower, upper, velocity, acceleration, effort : limits, a number or (nv,) each; by default those of the model, which
         has none for accelerations. Torques are those of the model.
     margin : part of each limit that is kept free.
-    starts : random motions that the optimization begins with; it goes on with the best after a few steps.
-    iterations : most steps of each of its three rounds; 0 returns the best random motion.
+    starts : random motions from which the optimization starts; after a few iterations it continues with the best.
+    iterations : most iterations of each of its three rounds; 0 returns the best random motion.
     seed : of the random motions.
 
     Returns
@@ -126,7 +130,7 @@ def excitation(
     Excitation : ``.t .q .qd .qdd .tau``, ``.condition``, ``.random_condition``, ``.series``, ``.plot()``, ``.save()``.
 
     The limits hold at the samples of a grid of 40 in the shortest wave. Gradients are exact, by the adjoints of the
-    regressor and of inverse dynamics. Coulomb friction counts as constant between reversals.
+    regressor and of inverse dynamics. Coulomb friction is treated as constant between reversals.
     """
     columns = make_columns("excitation", model, friction, armature)
     require_rates("excitation", model)
@@ -144,8 +148,8 @@ def excitation(
     rng = read_generator("excitation: seed", seed)
     if not is_number(margin) or not 0 <= float(margin) < 1:
         raise ScalarTypeError(f"excitation: margin is {margin!r}, expected a part of the limits such as 0.05.")
-    given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "effort": effort}
-    limits = make_limits(model, float(margin), given)
+    overrides = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "effort": effort}
+    limits = make_limits(model, float(margin), overrides)
     weights = checked_noise("excitation", noise, model.nv)
     if weights is None:
         weights = np.where(np.isfinite(limits.effort), limits.effort, 1.0)
@@ -162,7 +166,7 @@ def excitation(
     return Excitation(base, series, t, q, qd, qdd, tau, condition, min(map(search.condition, first)))
 
 
-def _require_positive(name: str, x: Any) -> None:
+def _require_positive(name: str, x: float) -> None:
     if not is_number(x) or not 0 < float(x) < np.inf:
         raise ScalarTypeError(f"excitation: {name} is {x!r}, expected a positive number.")
 
@@ -181,7 +185,7 @@ class _Search:
         fine = _FINE * count
         self.fine = rest_basis(np.arange(fine) * period / fine, period, harmonics)
         self.adjoint: Kernel = vjp(joint_torque_regressor, base.model)
-        self.torque_slopes = limits.torque_slopes()
+        self.torque_gradients = limits.torque_gradients()
 
     def split(self, x: Array) -> tuple[Array, Array]:
         """Centre (nv,) and amplitudes (m, nv)."""
@@ -225,7 +229,7 @@ class _Search:
         )
 
     def within(self, x: Array) -> Array | None:
-        """The motion, made smaller around its centre until it keeps all limits; None if it does not even at rest."""
+        """The motion, scaled around its centre until it keeps all limits; None if it violates them at rest."""
         centre, amplitudes = self.split(x)
         centre = np.clip(centre, self.limits.lower, self.limits.upper)
 
@@ -246,7 +250,7 @@ class _Search:
         return scaled(low) if low > 0 else None
 
     def best(self, starts: list[Array], iterations: int) -> Array:
-        """The best motion within the limits that is found from these, or the best of them."""
+        """The best motion within the limits that the optimization reaches from these, or the best of them."""
         tried = list(starts)
         if iterations:
             short = [self.descend(x, _PENALTIES[0], max(1, iterations // _SHORT)) for x in starts]
@@ -261,21 +265,21 @@ class _Search:
         """A motion with a smaller cost."""
         from scipy.optimize import minimize
 
-        found = minimize(self.cost, x, args=(weight,), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
-        return np.asarray(found.x)
+        result = minimize(self.cost, x, args=(weight,), jac=True, method="L-BFGS-B", options={"maxiter": iterations})
+        return np.asarray(result.x)
 
     def cost(self, x: Array, weight: float) -> tuple[float, Array]:
         """The smooth bound of the logarithm of the condition number with the penalty of limits, and its gradient."""
         motion = self.motion(x, self.coarse)
-        bound, slopes = self.bound(*motion)
-        excess, over = self.limits.penalty(self.torque_slopes, *motion)
-        by_q, by_qd, by_qdd = (a + weight * b for a, b in zip(slopes, over, strict=True))
+        bound, gradients = self.bound(*motion)
+        excess, over = self.limits.penalty(self.torque_gradients, *motion)
+        d_q, d_qd, d_qdd = (a + weight * b for a, b in zip(gradients, over, strict=True))
         basis = self.coarse
-        amplitudes = basis.value.T @ by_q + basis.rate.T @ by_qd + basis.curve.T @ by_qdd
-        return bound + weight * excess, np.concatenate([by_q.sum(axis=0), amplitudes.ravel()])
+        amplitudes = basis.value.T @ d_q + basis.rate.T @ d_qd + basis.curve.T @ d_qdd
+        return bound + weight * excess, np.concatenate([d_q.sum(axis=0), amplitudes.ravel()])
 
     def bound(self, q: Array, qd: Array, qdd: Array) -> tuple[float, tuple[Array, Array, Array]]:
-        """log ‖σ‖_s + log ‖1/σ‖_s, and its gradients by q, qd and qdd (n, nv)."""
+        """log ‖σ‖_s + log ‖1/σ‖_s, and its gradients with respect to q, qd and qdd (n, nv)."""
         base, columns = self.base, self.base.columns
         n, nv = qd.shape
         rows = self.whiten @ base.regressor(q, qd, qdd)
@@ -284,12 +288,12 @@ class _Search:
         # powers of ratios, which do not overflow
         large, small = (values / values[0]) ** _SHARPNESS, (values[-1] / values) ** _SHARPNESS
         bound = np.log(values[0] / values[-1]) + (np.log(large.sum()) + np.log(small.sum())) / _SHARPNESS
-        slope = (large / large.sum() - small / small.sum()) / values
+        derivative = (large / large.sum() - small / small.sum()) / values
         weight = np.zeros((n, nv, columns.count))
-        weight[..., list(base.independent)] = self.whiten.T @ ((U * slope) @ Vt).reshape(n, nv, len(base))
-        by_q, by_qd, by_qdd = self.adjoint(q, qd, qdd, weight[..., : 10 * base.model.nb])
+        weight[..., list(base.independent)] = self.whiten.T @ ((U * derivative) @ Vt).reshape(n, nv, len(base))
+        d_q, d_qd, d_qdd = self.adjoint(q, qd, qdd, weight[..., : 10 * base.model.nb])
         every = np.arange(nv)
-        for kind, gradient in (("viscous", by_qd), ("armature", by_qdd)):
+        for kind, gradient in (("viscous", d_qd), ("armature", d_qdd)):
             if kind in columns.kinds:
                 gradient += weight[:, every, every + columns.slice(kind).start]
-        return float(bound), (by_q, by_qd, by_qdd)
+        return float(bound), (d_q, d_qd, d_qdd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from sixd.trajectory.labels import labels_of
 from sixd.trajectory.plotting import figure_maker, format_axes, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from sixd.identification.excitations import Excitation
     from sixd.model.model import Model
 
@@ -21,7 +24,7 @@ _MOST_SAMPLES = 1500  # of a curve that are drawn
 _WIDTH = 10.0  # inches
 
 
-def motion_figure(motion: Excitation, path: str | os.PathLike[str] | None) -> Any:
+def motion_figure(motion: Excitation, path: str | os.PathLike[str] | None) -> Figure:
     """q, qd, qdd and tau over time, one below the other."""
     figure = figure_maker()(figsize=(_WIDTH, 9.0), layout="constrained")
     names = labels_of(motion.base.model).names("qd")
@@ -39,13 +42,13 @@ def motion_figure(motion: Excitation, path: str | os.PathLike[str] | None) -> An
     return figure
 
 
-def torque_figure(model: Model, tau: Array, predicted: Array) -> Any:
-    """Measured and predicted torques of each freedom, and what is left, by the number of the sample."""
+def torque_figure(model: Model, tau: Array, predicted: Array) -> Figure:
+    """Measured and predicted torques of each degree of freedom, and the residuals, over the number of the sample."""
     labels = labels_of(model).tau
     figure = figure_maker()(figsize=(_WIDTH, 1.5 * len(labels) + 0.6), layout="constrained")
     step = -(-len(tau) // _MOST_SAMPLES)
     at = np.arange(len(tau))[::step]
-    first: Any = None
+    first: Axes | None = None
     for k, label in enumerate(labels):
         axes = figure.add_subplot(len(labels), 1, k + 1, sharex=first)
         first = first or axes
@@ -58,8 +61,8 @@ def torque_figure(model: Model, tau: Array, predicted: Array) -> Any:
     return figure
 
 
-def interval_figure(labels: list[str], values: Array, deviation: Array, intervals: Array) -> Any:
-    """Each parameter with its interval, in units of its size; those that are poorly known are red."""
+def interval_figure(labels: list[str], values: Array, deviation: Array, intervals: Array) -> Figure:
+    """Each parameter with its interval, relative to its size; poorly known ones are red."""
     size = np.maximum(np.abs(values), deviation)
     size = np.where(size > 0, size, 1.0)
     figure = figure_maker()(figsize=(_WIDTH, 0.17 * len(labels) + 1.2), layout="constrained")
@@ -81,8 +84,8 @@ def interval_figure(labels: list[str], values: Array, deviation: Array, interval
     return figure
 
 
-def svg_text(figure: Any) -> str:
-    """A figure as SVG text to stand in a page: without what is before <svg> and without metadata."""
+def svg_text(figure: Figure) -> str:
+    """A figure as SVG text for use in a page: without metadata and the lines before <svg>."""
     import matplotlib
 
     file = io.StringIO()

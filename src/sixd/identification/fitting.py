@@ -7,19 +7,20 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning, ScalarTypeError, require_known
 from sixd.identification.least_squares import Factor, Samples, checked_noise, checked_samples, least_squares
 from sixd.identification.realisable import METHODS, ConicProblem, model_scale, realisable
-from sixd.identification.recordings import measured
+from sixd.identification.recordings import Recording, measured
 from sixd.identification.structure.base import BaseParameters, base_parameters
-from sixd.identification.structure.columns import Columns, make_columns
+from sixd.identification.structure.columns import Columns, Friction, make_columns
 from sixd.io.urdf.writer import to_urdf
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, ArrayLike, is_number
+
+Method = bool | str  # True, False, or one of METHODS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +47,7 @@ class Identification:
 
     @property
     def columns(self) -> Columns:
-        """What was estimated."""
+        """The standard parameters that are estimated."""
         return self.base.columns
 
     @property
@@ -56,7 +57,7 @@ class Identification:
 
     @property
     def degrees(self) -> int:
-        """Degrees of freedom: measured torques less base parameters."""
+        """Degrees of freedom: measured torques minus base parameters."""
         return int(self.samples.torques.size - len(self.base))
 
     def intervals(self, level: float = 0.95) -> Array:
@@ -70,11 +71,11 @@ class Identification:
         def torques(q: Array, qd: Array, qdd: Array) -> Array:
             return self.columns.known(q, qd, qdd) + self.base.regressor(q, qd, qdd) @ self.base_values
 
-        return np.concatenate([tau for _, tau in self.samples.through(torques)])
+        return self.samples.evaluate(torques)
 
     @cached_property
     def residuals(self) -> Array:
-        """(m, nv): measured less predicted torques, after the filter of a recording."""
+        """(m, nv): measured minus predicted torques, after the filter of a recording."""
         return self.samples.torques - self.predicted
 
     def _passive(self, kind: str) -> Array:
@@ -83,11 +84,11 @@ class Identification:
 
     @property
     def offset(self) -> Array:
-        """(nv,): constant torques, which a model does not have; zero if they were not estimated."""
+        """(nv,): constant torques, which are no part of a model; zero if they were not estimated."""
         return self._passive("offset")
 
     def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The identified model as URDF text, which has no armature and no offsets; with ``path`` also write it."""
+        """The identified model as URDF text, without armature and offsets; with ``path`` also write it."""
         model, lost = self.model, []
         if model.armature.any():
             model, lost = dataclasses.replace(model, armature=np.zeros(model.nv)), ["armature"]
@@ -115,25 +116,25 @@ class Identification:
 
 def fit(
     model: Model,
-    q: Any,
-    qd: Any = None,
-    qdd: Any = None,
-    tau: Any = None,
+    q: ArrayLike | Recording,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     *,
-    noise: Any = None,
-    friction: Any = True,
+    noise: ArrayLike | None = None,
+    friction: Friction = True,
     armature: bool = False,
-    consistent: bool | str = True,
+    consistent: Method = True,
 ) -> Identification:
     """Parameters of a model from measured motions and joint torques, by weighted least squares.
 
     Parameters
     ----------
     model : its geometry is used as it is; its inertias are the prior of ``.parameters``: they decide what the data
-        leave open. Springs, and friction and armature that are not estimated, are taken as the model has them.
+        do not determine. Springs, and friction and armature that are not estimated, are those of the model.
     q, qd, qdd, tau : (n, nq), (n, nv) each: a row for each sample; or a ``Recording`` in place of q.
-    noise : standard deviation of tau, or one for each freedom (nv,), or their covariance (nv, nv). If omitted, that of
-        each freedom is estimated from the residuals.
+    noise : standard deviation of tau, or one for each degree of freedom (nv,), or their covariance (nv, nv). If
+        omitted, one for each degree of freedom is estimated from the residuals.
     friction : which of "viscous", "coulomb" and "offset" are estimated; True: all, False: none.
     armature : whether armature, the inertia of motors, is estimated.
     consistent : True or "lmi" makes the standard parameters physically consistent by a semidefinite program (needs
@@ -146,33 +147,33 @@ def fit(
         (all standard ones, realisable), ``.model``, ``.to_urdf()``, ``.predicted``, ``.residuals``, ``.noise``,
         ``.condition`` of the weighted regressor.
 
-    The noise of q, qd and qdd is not modelled: filter measurements by ``sixd.identification.record``. The filter of a
-    recording is applied to the torques and to each column of the regressor alike, so that it causes no bias. Raises
+    The noise of q, qd and qdd is not modelled: filter measurements with ``sixd.identification.record``. Torques and
+    every column of the regressor pass through the filter of a recording, so that it causes no bias. Raises
     SingularError, with names of parameters, if the motion does not excite all of them.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, 2))
     >>> tau = sixd.inverse_dynamics(arm, q, qd, qdd)
-    >>> found = sixd.identification.fit(arm, q, qd, qdd, tau, friction=False, consistent="log-det")
-    >>> np.allclose(found.base_values, found.base.of(arm))
+    >>> result = sixd.identification.fit(arm, q, qd, qdd, tau, friction=False, consistent="log-det")
+    >>> np.allclose(result.base_values, result.base.of(arm))
     True
     """
     columns = make_columns("fit", model, friction, armature)
     method = checked_method("fit", consistent)
     samples = checked_samples("fit", model, *measured("fit", q, qd, qdd, tau))
-    given = checked_noise("fit", noise, model.nv)
+    prescribed = checked_noise("fit", noise, model.nv)
     base = base_parameters(model, friction=[k for k in columns.kinds if k != "armature"], armature=armature)
     known = columns.known(*samples[:3])
-    factor, found = least_squares("fit", base.regressor, samples, known, given, base.labels)
+    factor, deviations = least_squares("fit", base.regressor, samples, known, prescribed, base.labels)
     values, covariance = factor.solve(), factor.covariance()
     theta = _standard(columns, base, factor, values, method)
-    return Identification(
-        base, values, covariance, theta, found, samples, float(np.linalg.cond(factor.R)), method, _model(columns, theta)
-    )
+    condition = float(np.linalg.cond(factor.R))
+    model = _model(columns, theta)
+    return Identification(base, values, covariance, theta, deviations, samples, condition, method, model)
 
 
-def checked_method(where: str, consistent: Any) -> str | bool:
+def checked_method(where: str, consistent: Method) -> Method:
     """The method for realisable parameters, or False."""
     if isinstance(consistent, (bool, np.bool_)):
         return METHODS[0] if consistent else False
@@ -190,7 +191,7 @@ def student_interval(where: str, values: Array, deviation: Array, degrees: int, 
     return np.stack([values - half, values + half], axis=-1)
 
 
-def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Array, method: str | bool) -> Array:
+def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Array, method: Method) -> Array:
     """Standard parameters with these base parameters, or the nearest that are realisable."""
     prior, scale = columns.values, model_scale(columns)
     if method is False:

@@ -8,11 +8,11 @@ At t = 0, and after each period, velocity and acceleration are zero: Σ l sine =
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
 class TrajectoryBasis(NamedTuple):
@@ -28,11 +28,9 @@ def rest_basis(t: Array, period: float, harmonics: int) -> TrajectoryBasis:
     """The m = 2 (harmonics - 1) combinations of sines and cosines that begin at rest, at times t (n,)."""
     numbers = np.arange(1, harmonics + 1)
     to_series = np.zeros((2 * harmonics, 2 * harmonics - 2))
-    for start, condition in ((0, numbers), (1, numbers**2)):
-        null = np.linalg.svd(condition[None].astype(float))[2][1:].T  # (harmonics, harmonics - 1)
-        to_series[
-            start * harmonics : (start + 1) * harmonics, start * (harmonics - 1) : (start + 1) * (harmonics - 1)
-        ] = null
+    for row, column, condition in ((0, 0, numbers), (harmonics, harmonics - 1, numbers**2)):
+        null = np.linalg.svd(condition[None].astype(float))[2][1:].T
+        to_series[row : row + harmonics, column : column + harmonics - 1] = null
     value, rate, curve = (waves @ to_series for waves in series_waves(t, period, harmonics))
     return TrajectoryBasis(value, rate, curve, to_series)
 
@@ -61,7 +59,7 @@ class FourierSeries:
         """Number of harmonics."""
         return self.sine.shape[1]
 
-    def __call__(self, t: Any) -> tuple[Array, Array, Array]:
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd and qdd (…, nv) at times t (…) [s]."""
         require_scalars("series: t", t)
         amplitudes = np.concatenate([self.sine, self.cosine], axis=1).T

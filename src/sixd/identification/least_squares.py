@@ -6,16 +6,16 @@ Rows are divided by the noise (whitened), so that the covariance of the solution
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, SingularError
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
-_BLOCK = 2000  # samples of which rows are held at a time: 2000 · 7 · 98 numbers are 11 MB
-_WORST = 1e9  # condition of the normalized columns beyond which parameters are taken as not excited
+_BLOCK = 2000  # samples whose rows are held at a time: 2000 · 7 · 98 numbers are 11 MB
+_WORST = 1e9  # condition of the normalized columns beyond which parameters count as not excited
 _LARGEST, _LEAST = 1e50, 1e-30  # of measured numbers, and of their noise
 _PASSES = 4  # of an estimate of the noise from residuals
 
@@ -23,14 +23,14 @@ Regressor = Callable[[Array, Array, Array], Array]
 
 
 class Reduction(NamedTuple):
-    """A filter: ``apply`` takes signals (n, …) to fewer samples (m, …), and white noise to ``gain`` times as much."""
+    """A filter: ``apply`` maps signals (n, …) to fewer samples (m, …), and scales white noise by ``gain``."""
 
     apply: Callable[[Array], Array]
     gain: float
 
 
 class Samples(NamedTuple):
-    """Measured rows q (n, nq), qd, qdd and tau (n, nv); torques and regressors pass through the same filter, if any."""
+    """Measured q (n, nq), qd, qdd and tau (n, nv); torques and regressors pass through the same filter, if any."""
 
     q: Array
     qd: Array
@@ -46,11 +46,15 @@ class Samples(NamedTuple):
     def through(self, function: Regressor) -> Iterator[tuple[slice, Array]]:
         """Which of the torques, and function(q, qd, qdd) for them, in blocks; after the filter all at once."""
         blocks = [slice(k, k + _BLOCK) for k in range(0, len(self.tau), _BLOCK)]
-        found = (function(self.q[block], self.qd[block], self.qdd[block]) for block in blocks)
+        results = (function(self.q[block], self.qd[block], self.qdd[block]) for block in blocks)
         if self.reduction is None:
-            yield from zip(blocks, found, strict=True)
+            yield from zip(blocks, results, strict=True)
         else:
-            yield slice(None), self.reduction.apply(np.concatenate(list(found)))
+            yield slice(None), self.reduction.apply(np.concatenate(list(results)))
+
+    def evaluate(self, function: Regressor) -> Array:
+        """function(q, qd, qdd) of all samples (m, …), after the filter."""
+        return np.concatenate([part for _, part in self.through(function)])
 
 
 class Factor(NamedTuple):
@@ -77,15 +81,21 @@ class Factor(NamedTuple):
 
 
 def _triangle(rows: Array) -> Array:
-    """R of the rows' factors Q R."""
+    """R of the factorization Q R of the rows."""
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 def checked_samples(
-    where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: Any, reduction: Reduction | None = None
+    where: str,
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    reduction: Reduction | None = None,
 ) -> Samples:
-    """The arrays as rows, leading dimensions flattened; raises for other shapes and numbers that are not finite."""
-    found = []
+    """The samples, leading dimensions flattened; raises for other shapes and numbers that are not finite."""
+    arrays: dict[str, Array] = {}
     for name, x, width in (("q", q, model.nq), ("qd", qd, model.nv), ("qdd", qdd, model.nv), ("tau", tau, model.nv)):
         require_scalars(f"{where}: {name}", x)
         array = np.asarray(x)
@@ -94,27 +104,31 @@ def checked_samples(
         if array.ndim < 2 or array.shape[-1] != width:
             raise ShapeError(
                 f"{where}: {name} has shape {array.shape}, expected (n, {width}): a row for each sample, a column for "
-                f"each {'coordinate' if name == 'q' else 'freedom'} of {model.name!r}."
+                f"each {'coordinate' if name == 'q' else 'degree of freedom'} of {model.name!r}."
             )
-        found.append(array.astype(float))
-    shapes = {x.shape[:-1] for x in found}
-    if len(shapes) > 1:
-        sizes = ", ".join(f"{n} {x.shape}" for n, x in zip(("q", "qd", "qdd", "tau"), found, strict=True))
+        arrays[name] = array.astype(float)
+    if len({x.shape[:-1] for x in arrays.values()}) > 1:
+        sizes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
         raise ShapeError(f"{where}: got {sizes}, expected as many samples of each.")
-    q, qd, qdd, tau = (x.reshape(-1, x.shape[-1]) for x in found)
-    for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
-        bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
-        if len(bad):
-            raise ScalarTypeError(
-                f"{where}: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
-                f"these samples from all arrays."
-            )
+    samples = {name: x.reshape(-1, x.shape[-1]) for name, x in arrays.items()}
+    for name, x in samples.items():
+        require_finite(where, name, x)
         if np.abs(x).max(initial=0.0) > _LARGEST:
             raise ScalarTypeError(f"{where}: {name} has numbers beyond {_LARGEST:g}, expected SI units.")
-    return Samples(q, qd, qdd, tau, reduction)
+    return Samples(**samples, reduction=reduction)
 
 
-def checked_noise(where: str, noise: Any, nv: int) -> Array | None:
+def require_finite(where: str, name: str, samples: Array) -> None:
+    """Raise if any of the samples (n, …) is not finite."""
+    bad = np.flatnonzero(~np.isfinite(samples).all(axis=tuple(range(1, samples.ndim))))
+    if len(bad):
+        raise ScalarTypeError(
+            f"{where}: {name} is not finite in {len(bad)} of {len(samples)} samples, first in sample {bad[0]}. Remove "
+            f"these samples from all arrays."
+        )
+
+
+def checked_noise(where: str, noise: ArrayLike | None, nv: int) -> Array | None:
     """Standard deviations (nv,), or a covariance (nv, nv); None if they are to be estimated."""
     if noise is None:
         return None
@@ -122,8 +136,8 @@ def checked_noise(where: str, noise: Any, nv: int) -> Array | None:
     array = np.asarray(noise, dtype=float)
     if array.shape not in ((), (nv,), (nv, nv)):
         raise ShapeError(
-            f"{where}: noise has shape {array.shape}, expected a standard deviation, one for each freedom ({nv},), or "
-            f"a covariance ({nv}, {nv})."
+            f"{where}: noise has shape {array.shape}, expected a standard deviation, one for each degree of freedom "
+            f"({nv},), or a covariance ({nv}, {nv})."
         )
     if array.ndim == 2:
         symmetric = np.isfinite(array).all() and np.allclose(array, array.T, rtol=1e-9)
@@ -154,20 +168,20 @@ def factorize(regressor: Regressor, samples: Samples, noise: Array) -> Factor:
 
 
 def _least_noise(tau: Array) -> Array:
-    """(nv,): of data without noise only rounding is left, and weights of infinity would be of no use."""
+    """(nv,): the rounding of data without noise; zero would give infinite weights."""
     largest = np.abs(tau).max(axis=0)
     return np.maximum(1e-9 * np.maximum(largest, 1e-3 * largest.max() or 1.0), 2 * _LEAST)
 
 
 def _estimated_noise(regressor: Regressor, samples: Samples, factor: Factor, noise: Array) -> Array:
-    """Standard deviations (nv,): those of the residuals, less the freedoms that the fit has taken from each torque."""
+    """Standard deviations (nv,) of the residuals, by the degrees of freedom that the fit leaves to each torque."""
     x, inverse = factor.solve(), np.linalg.inv(factor.R)
-    squares, taken = np.zeros((2, samples.tau.shape[1]))
+    squares, fitted = np.zeros((2, samples.tau.shape[1]))
     tau = samples.torques
     for block, W in samples.through(regressor):
         squares += ((tau[block] - W @ x) ** 2).sum(axis=0)
-        taken += ((W @ inverse) ** 2).sum(axis=(0, 2)) / noise**2
-    return np.sqrt(squares / np.maximum(len(tau) - taken, 1.0))
+        fitted += ((W @ inverse) ** 2).sum(axis=(0, 2)) / noise**2
+    return np.sqrt(squares / np.maximum(len(tau) - fitted, 1.0))
 
 
 def least_squares(
@@ -179,7 +193,7 @@ def least_squares(
     labels: Sequence[str],
     ridge: Array | None = None,
 ) -> tuple[Factor, Array]:
-    """The factor, and the noise: as given, or estimated from the residuals of each freedom in a few passes.
+    """The factor, and the noise: the argument, or estimated for each degree of freedom from residuals in a few passes.
 
     ``known`` (n, nv) is the part of the torques that is not estimated.
     ``ridge`` (r,) adds a prior: deviations 1/ridge from zero. Without it SingularError is raised, with names of
@@ -195,11 +209,11 @@ def least_squares(
     samples = samples._replace(tau=samples.tau - known)
 
     def factor_for(noise: Array) -> Factor:
-        found = factorize(regressor, samples, noise)
+        factor = factorize(regressor, samples, noise)
         if ridge is not None:
-            return found.with_prior(ridge)
-        _require_excited(where, found, labels)
-        return found
+            return factor.with_prior(ridge)
+        _require_excited(where, factor, labels)
+        return factor
 
     if noise is not None:
         if samples.reduction is not None:

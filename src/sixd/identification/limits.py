@@ -1,9 +1,9 @@
-"""Limits of a motion: positions, velocities, accelerations and torques, as a penalty and as a yes or no."""
+"""Limits of a motion: positions, velocities, accelerations and torques, as a penalty and as a check."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sixd.engine.differentiation import vjp
 from sixd.engine.kernel import Kernel
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,40 +36,40 @@ class MotionLimits:
         """Half of the range of each coordinate (nv,)."""
         return (self.upper - self.lower) / 2
 
-    def torque_slopes(self) -> Kernel | None:
-        """The kernel of gradients of torques, if they are limited."""
+    def torque_gradients(self) -> Kernel | None:
+        """The kernel of gradients of torques; None if torques are not limited."""
         return vjp(inverse_dynamics, self.model) if np.isfinite(self.effort).any() else None
 
     def excess(self, q: Array, qd: Array, qdd: Array) -> float:
-        """How far a motion is beyond its limits, in parts of them: at most 0 within all of them."""
+        """The largest excess of a motion over its limits, relative to them: at most 0 if it keeps all of them."""
         parts = [np.abs(q - self.middle) / self.reach, np.abs(qd) / self.velocity, np.abs(qdd) / self.acceleration]
         if np.isfinite(self.effort).any():
             parts.append(np.abs(inverse_dynamics(self.model, q, qd, qdd)) / self.effort)
         return float(max(part.max() for part in parts)) - 1
 
-    def penalty(self, slopes: Kernel | None, q: Array, qd: Array, qdd: Array) -> tuple[float, list[Array]]:
-        """½ Σ (excess of each sample)² / n, and its gradients by q, qd and qdd (n, nv)."""
+    def penalty(self, torque_gradients: Kernel | None, q: Array, qd: Array, qdd: Array) -> tuple[float, list[Array]]:
+        """½ Σ (excess of each sample)² / n, and its gradients with respect to q, qd and qdd (n, nv)."""
         total, gradients = 0.0, []
         for x, limit in ((q - self.middle, self.reach), (qd, self.velocity), (qdd, self.acceleration)):
-            value, slope = _hinge(x, limit)
+            value, gradient = _hinge(x, limit)
             total += value
-            gradients.append(slope)
-        if slopes is not None:
+            gradients.append(gradient)
+        if torque_gradients is not None:
             value, weight = _hinge(inverse_dynamics(self.model, q, qd, qdd), self.effort)
             total += value
             if weight.any():
-                gradients = [a + b for a, b in zip(gradients, slopes(q, qd, qdd, weight), strict=True)]
+                gradients = [a + b for a, b in zip(gradients, torque_gradients(q, qd, qdd, weight), strict=True)]
         return total, gradients
 
 
 def _hinge(x: Array, limit: Array) -> tuple[float, Array]:
-    """½ Σ max(|x| / limit - 1, 0)² / n and its gradient by x."""
+    """½ Σ max(|x| / limit - 1, 0)² / n and its gradient."""
     over = np.maximum(np.abs(x) / limit - 1, 0) / len(x)
     return float((over**2).sum()) * len(x) / 2, over * np.sign(x) / limit
 
 
-def make_limits(model: Model, margin: float, given: dict[str, Any]) -> MotionLimits:
-    """The limits of a model, or those given in place of them, less a margin in parts of each.
+def make_limits(model: Model, margin: float, overrides: Mapping[str, ArrayLike | None]) -> MotionLimits:
+    """The limits of a model, or the overrides, reduced by a margin relative to each.
 
     A coordinate without limits has ±π rad or ±1 m around zero, as in ``model.random_configuration``.
     """
@@ -77,7 +77,7 @@ def make_limits(model: Model, margin: float, given: dict[str, Any]) -> MotionLim
         "lower": model.lower, "upper": model.upper, "velocity": model.velocity_limit,
         "acceleration": np.full(model.nv, np.inf), "effort": model.effort_limit,
     }  # fmt: skip
-    for name, x in given.items():
+    for name, x in overrides.items():
         if x is None:
             continue
         require_scalars(f"excitation: {name}", x)

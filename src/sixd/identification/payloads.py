@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.errors import ModelError, SingularError
-from sixd.identification.fitting import checked_method, student_interval
+from sixd.identification.fitting import Method, checked_method, student_interval
 from sixd.identification.least_squares import Samples, checked_noise, checked_samples, factorize, least_squares
 from sixd.identification.realisable import WIDTH, ConicProblem, body_scale, realisable
-from sixd.identification.recordings import measured
+from sixd.identification.recordings import Recording, measured
 from sixd.identification.structure.columns import INERTIAL, make_columns
 from sixd.identification.structure.observable import transport
 from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import transform_from_pose
 
 _LENGTH = 0.1  # m: size of a payload, for the scale of its parameters
-_SHARE = 0.1  # of the robot's mass that a payload has, likewise
-_UNKNOWN = 0.3  # part of the width of the prior beyond which a deviation says that nothing was measured
+_SHARE = 0.1  # mass of a payload relative to the robot's, likewise
+_UNKNOWN = 0.3  # deviation, relative to the width of the prior, beyond which the mass was not measured
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +70,8 @@ class Payload:
     @property
     def com_deviation(self) -> Array:
         """(3,) [m]: to first order, of c = h / m."""
-        slope = np.column_stack([-self.com, np.eye(3)]) / self.mass
-        return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
+        jacobian = np.column_stack([-self.com, np.eye(3)]) / self.mass
+        return np.sqrt(np.diag(jacobian @ self.covariance[:4, :4] @ jacobian.T))
 
     def intervals(self, level: float = 0.95) -> Array:
         """(10, 2): the confidence interval of each parameter."""
@@ -86,11 +85,11 @@ class Payload:
         def torques(q: Array, qd: Array, qdd: Array) -> Array:
             return inverse_dynamics(self.model, q, qd, qdd) + self.offset
 
-        return np.concatenate([tau for _, tau in self.samples.through(torques)])
+        return self.samples.evaluate(torques)
 
     @cached_property
     def residuals(self) -> Array:
-        """(m, nv): measured less predicted torques, after the filter of a recording."""
+        """(m, nv): measured minus predicted torques, after the filter of a recording."""
         return self.samples.torques - self.predicted
 
     def __repr__(self) -> str:
@@ -101,14 +100,14 @@ class Payload:
 def payload(
     model: Model,
     frame: str,
-    q: Any,
-    qd: Any = None,
-    qdd: Any = None,
-    tau: Any = None,
+    q: ArrayLike | Recording,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     *,
-    noise: Any = None,
+    noise: ArrayLike | None = None,
     offset: bool = False,
-    consistent: bool | str = True,
+    consistent: Method = True,
     name: str = "payload",
 ) -> Payload:
     """The payload at a frame of a robot whose own parameters are known.
@@ -119,7 +118,7 @@ def payload(
     frame : the frame that the payload is fixed to, as a tool's.
     q, qd, qdd, tau : (n, nq), (n, nv) each, or a ``Recording`` in place of q.
     noise : as for ``fit``; estimated if omitted.
-    offset : whether a constant torque of each freedom is estimated as well, as sensors have it.
+    offset : whether a constant torque of each degree of freedom, such as a sensor's bias, is estimated as well.
     consistent : as for ``fit``.
     name : of the payload's frame in ``.model``.
 
@@ -140,7 +139,7 @@ def payload(
     if not place.body:
         raise ModelError(f"payload: frame {frame!r} is fixed to the world, expected one that moves.")
     samples = checked_samples("payload", model, *measured("payload", q, qd, qdd, tau))
-    given = checked_noise("payload", noise, model.nv)
+    prescribed = checked_noise("payload", noise, model.nv)
     own = slice(10 * (place.body - 1), 10 * place.body)
     scale = body_scale(max(_SHARE * float(model.mass), 0.1), _LENGTH)
     moved = transport(transform_from_pose(place.pose)) * scale
@@ -156,7 +155,7 @@ def payload(
     known = inverse_dynamics(model, *samples[:3])
     labels = (*INERTIAL, *(columns.names[10 * model.nb :]))
     ridge = np.full(len(labels), 1 / WIDTH)
-    factor, found = least_squares("payload", regressor, samples, known, given, labels, ridge)
+    factor, deviations = least_squares("payload", regressor, samples, known, prescribed, labels, ridge)
     x, covariance = factor.solve(), factor.covariance()
     if covariance[0, 0] > (_UNKNOWN * WIDTH) ** 2:
         raise SingularError(
@@ -165,7 +164,7 @@ def payload(
         )
     body = x
     if method:
-        data = factorize(regressor, samples._replace(tau=samples.tau - known), found)
+        data = factorize(regressor, samples._replace(tau=samples.tau - known), deviations)
         problem = ConicProblem(data.R, data.z, np.zeros(len(x)), 1, np.zeros(0, dtype=int))
         body = realisable("payload", problem, str(method))
     inertia = Inertia.from_parameters((body * scale)[:10])
@@ -175,7 +174,7 @@ def payload(
         (x * scale)[:10],
         (covariance * scale[:, None] * scale)[:10, :10],
         (body * scale)[10:] if offset else np.zeros(model.nv),
-        found,
+        deviations,
         samples,
         model.with_payload(name, frame, inertia),
     )

@@ -5,13 +5,14 @@ The pseudo-inertia P (4, 4) of every body is positive definite, and damping, fri
     minimize  ½ ‖R K θ - z‖² + ½ ‖(θ - θ₀) / (width · scale)‖²     subject to  P_i(θ) ≥ margin        ("lmi")
     minimize  ½ ‖R K θ - z‖² + weight Σ (tr P₀⁻¹ P - log det P)                                       ("log-det")
 
-The prior θ₀ decides what the data leave open. The first is a semidefinite program, for Clarabel; the second is smooth
-and convex, for Newton's method: the divergence from P₀ keeps P positive definite, and does not depend on coordinates.
+The prior θ₀ decides what the data do not determine. The first is a semidefinite program, for Clarabel; the second is
+smooth and convex, for Newton's method: the divergence from P₀ keeps P positive definite and is independent of the
+coordinates.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,21 +41,21 @@ BASIS = _pseudo_basis()
 
 
 class ConicProblem(NamedTuple):
-    """Scaled variables x = θ / scale of ``bodies`` bodies (10 each), then of freedoms: which of them must be positive.
+    """Scaled variables x = θ / scale: 10 for each of ``bodies`` bodies, then those of the joints.
 
-    H, z : the data, ‖H x - z‖². prior : x₀.
+    H, z : the data, ‖H x - z‖². prior : x₀. positive : numbers of the variables that must be positive.
     """
 
     H: Array
     z: Array
     prior: Array
     bodies: int
-    positive: Array  # numbers of variables
+    positive: Array
     unit: float = 1.0  # of H and z, in units of the noise
 
     @property
     def width(self) -> float:
-        """Of the prior, in the same unit."""
+        """Width of the prior, in the same unit."""
         return WIDTH * self.unit
 
     def pseudo(self, x: Array) -> Array:
@@ -87,7 +88,7 @@ def model_scale(columns: Columns) -> Array:
 
 def realisable(where: str, problem: ConicProblem, method: str) -> Array:
     """x of the realisable parameters nearest to the data."""
-    # in units of the noise a solver's tolerance means little; data almost without noise need larger units
+    # for data almost without noise, H in units of the noise is too large for a solver's tolerances: scale it down
     unit = max(float(np.linalg.norm(problem.H, axis=0).max()) / _LARGEST, 1.0)
     problem = problem._replace(H=problem.H / unit, z=problem.z / unit, unit=unit)
     if method == "log-det":
@@ -96,7 +97,7 @@ def realisable(where: str, problem: ConicProblem, method: str) -> Array:
         except np.linalg.LinAlgError:
             raise SixdError(
                 f"{where}: Newton's method ended at parameters that no body can have, as for torques that are zero or "
-                f"of the other sign. Check signs and units of the data; consistent=False shows what they ask for."
+                f"of the other sign. Check signs and units of the data; consistent=False returns the least squares."
             ) from None
     # without constraints first: often the solution is realisable
     rows = np.concatenate([problem.H, np.eye(len(problem.prior)) / problem.width])
@@ -107,7 +108,7 @@ def realisable(where: str, problem: ConicProblem, method: str) -> Array:
 
 
 def _inside(problem: ConicProblem, x: Array) -> Array:
-    """The point moved, by as little as it takes, to where it is realisable: a solver stops near the boundary."""
+    """The point, moved towards the parameters of a ball until it is realisable: a solver may stop outside."""
     x = x.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 0)
     if problem.slack(x) > MARGIN / 2:
@@ -125,7 +126,7 @@ def _inside(problem: ConicProblem, x: Array) -> Array:
 
 
 def _by_clarabel(where: str, problem: ConicProblem) -> Array:
-    """Clarabel on: minimize ½ ‖y‖² + ½ ‖(x - x₀)/width‖², y = H x - z, P(x) ≥ margin, x[positive] ≥ 0."""
+    """Solve by Clarabel: minimize ½ ‖y‖² + ½ ‖(x - x₀)/width‖², y = H x - z, P(x) ≥ margin, x[positive] ≥ 0."""
     try:
         import clarabel
     except ImportError:
@@ -140,7 +141,7 @@ def _by_clarabel(where: str, problem: ConicProblem) -> Array:
     linear = np.concatenate([-problem.prior / problem.width**2, np.zeros(k)])
     blocks = [np.concatenate([problem.H, -np.eye(k)], axis=1)]
     right = [problem.z]
-    cones: list[Any] = [clarabel.ZeroConeT(k)]
+    cones: list[object] = [clarabel.ZeroConeT(k)]
     if len(problem.positive):
         chosen = np.zeros((len(problem.positive), n + k))
         chosen[np.arange(len(problem.positive)), problem.positive] = -1.0
@@ -163,12 +164,12 @@ def _by_clarabel(where: str, problem: ConicProblem) -> Array:
     data = (sparse.diags(quadratic, format="csc"), linear, sparse.csc_matrix(np.concatenate(blocks)))
     for tolerance in _TOLERANCES:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        found = clarabel.DefaultSolver(*data, np.concatenate(right), cones, settings).solve()
-        if str(found.status) in ("Solved", "AlmostSolved"):
-            return np.array(found.x)[:n]
+        solution = clarabel.DefaultSolver(*data, np.concatenate(right), cones, settings).solve()
+        if str(solution.status) in ("Solved", "AlmostSolved"):
+            return np.array(solution.x)[:n]
     raise SixdError(
-        f"{where}: Clarabel ended with {found.status}, expected a solution. Check signs and units of the data, or use "
-        f"consistent='log-det'."
+        f"{where}: Clarabel ended with {solution.status}, expected a solution. Check signs and units of the data, or "
+        f"use consistent='log-det'."
     )
 
 
@@ -186,7 +187,7 @@ def _by_newton(problem: ConicProblem) -> Array:
     start[: 10 * nb] = _parameters(P0).ravel()
     start[problem.positive] = np.maximum(start[problem.positive], _FLOOR)
     x0 = start[problem.positive]
-    # of offsets the prior is that of the other method
+    # offsets have the prior of the other method
     loose = np.eye(n)[np.setdiff1d(np.arange(10 * nb, n), problem.positive)] / problem.width
     H, z = np.concatenate([problem.H, loose]), np.concatenate([problem.z, loose @ problem.prior])
     gram = H.T @ H
@@ -203,13 +204,13 @@ def _by_newton(problem: ConicProblem) -> Array:
     for _ in range(_NEWTON):
         inverse = np.linalg.inv(problem.pseudo(x))
         gradient, hessian = H.T @ (H @ x - z), gram.copy()
-        slopes = np.einsum("bij,kij->bk", inverse0 - inverse, BASIS)
+        first = np.einsum("bij,kij->bk", inverse0 - inverse, BASIS)
         moved = np.einsum("bij,kjl->bkil", inverse, BASIS)
-        curves = np.einsum("bkil,bmli->bkm", moved, moved)
-        gradient[: 10 * nb] += weight * slopes.ravel()
+        second = np.einsum("bkil,bmli->bkm", moved, moved)
+        gradient[: 10 * nb] += weight * first.ravel()
         for b in range(nb):
             own = slice(10 * b, 10 * b + 10)
-            hessian[own, own] += weight * curves[b]
+            hessian[own, own] += weight * second[b]
         p = problem.positive
         gradient[p] += weight * (1 / x0 - 1 / x[p])
         hessian[p, p] += weight / x[p] ** 2

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, require_known
-from sixd.identification.least_squares import Reduction
+from sixd.identification.least_squares import Reduction, require_finite
 from sixd.identification.structure.columns import require_rates
-from sixd.identification.tables import read_table
+from sixd.identification.tables import ColumnNames, read_table
 from sixd.model.joints import Revolute
 from sixd.model.model import Model, require_model
-from sixd.spatial.scalar import Array, is_number, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, is_number, require_scalars
 
 METHODS = ("filter", "spectral")
 _ORDER = 4  # of the filter, which runs forwards and backwards
 _LEAST = 16  # samples
-_UNEVEN = 0.02  # parts of a step by which times may be off
+_UNEVEN = 0.02  # largest deviation from even times, in steps
 _GAP = 5.0  # steps: a longer one is a gap
-_EDGE = 1.0  # parts of 1/cutoff at both ends that are dropped: the filter does not know what was before and after
-_PER_CUTOFF = 2.5  # samples that are kept in 1/cutoff: more of them would have the same noise
+_EDGE = 1.0  # length dropped at both ends, in 1/cutoff: the filter lacks the signal before and after
+_PER_CUTOFF = 2.5  # samples that are kept in 1/cutoff: more of them would repeat the same noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,11 +49,13 @@ class Recording:
         return f"<Recording: {len(self)} samples, {self.t[-1] - self.t[0]:.4g} s, nv = {self.tau.shape[-1]}>"
 
 
-def measured(where: str, q: Any, qd: Any, qdd: Any, tau: Any) -> tuple[Any, Any, Any, Any, Reduction | None]:
-    """The arrays of a call, and their filter: those of a Recording in place of q, or as given."""
+def measured(
+    where: str, q: ArrayLike | Recording, qd: ArrayLike | None, qdd: ArrayLike | None, tau: ArrayLike | None
+) -> tuple[Any, Any, Any, Any, Reduction | None]:
+    """The arrays of a call, or those of a Recording in place of q, and their filter."""
     if isinstance(q, Recording):
         if qd is not None or qdd is not None or tau is not None:
-            raise ScalarTypeError(f"{where}: got arrays beside a Recording, expected the recording alone.")
+            raise ScalarTypeError(f"{where}: got arrays in addition to a Recording, expected the recording alone.")
         return q.q, q.qd, q.qdd, q.tau, q.reduction
     lost = [name for name, x in (("qd", qd), ("qdd", qdd), ("tau", tau)) if x is None]
     if lost:
@@ -66,14 +68,14 @@ def measured(where: str, q: Any, qd: Any, qdd: Any, tau: Any) -> tuple[Any, Any,
 
 def record(
     model: Model,
-    source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    source: str | os.PathLike[str] | Mapping[str, ArrayLike] | None = None,
     *,
-    t: Any = None,
-    q: Any = None,
-    tau: Any = None,
+    t: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     cutoff: float | None = None,
     method: str = "filter",
-    columns: Mapping[str, Any] | None = None,
+    columns: ColumnNames | None = None,
 ) -> Recording:
     """Measured joint positions and torques, filtered and differentiated without phase: what ``fit`` needs.
 
@@ -82,24 +84,23 @@ def record(
     source : a file, .csv or .npz, or a mapping with t, q and tau; instead of the three arrays.
     t : (n,) times [s], increasing. Uneven times are interpolated to even ones by cubic splines.
     q, tau : (n, nq), (n, nv) measured positions and torques. Velocities are always computed from q.
-    cutoff : [Hz] beyond which nothing is kept of q and, when parameters are fitted, of tau. About ten times the highest
+    cutoff : [Hz] of the low-pass filter of q and, when parameters are fitted, of tau. About ten times the highest
         frequency of the motion is usual. None: no filter, for data without noise.
     method : "filter" is a Butterworth filter of order 4 forwards and backwards, then central differences of order 4;
-        at each end 1/cutoff is dropped. "spectral" is Fourier's series, for whole periods of a periodic motion.
-    columns : of a .csv file, {"t": name, "q": [names], "tau": [names]}, if its header has not t, q.JOINT, tau.JOINT
+        at each end 1/cutoff is dropped. "spectral" is a Fourier series, for whole periods of a periodic motion.
+    columns : of a .csv file, {"t": name, "q": [names], "tau": [names]}, if its header is not t, q.JOINT, tau.JOINT
         (or t, q1 …, tau1 …).
 
     Returns
     -------
-    Recording : ``.t .q .qd .qdd .tau``, of which ``fit`` and ``payload`` filter the torques and the columns of the
-        regressor alike: friction that jumps is then rounded on both sides. They thin them to 2.5 samples in 1/cutoff:
-        more would have the same noise again, and confidence intervals would be too small.
+    Recording : ``.t .q .qd .qdd .tau``. ``fit`` and ``payload`` filter the torques and the columns of the regressor
+        alike: jumps of friction are then smoothed on both sides. They keep 2.5 samples in 1/cutoff: more would repeat
+        the same noise, and confidence intervals would be too small.
     """
     require_model("record", model)
     require_rates("record", model)
     require_known("record: method", "method", method, METHODS)
-    given = _given(model, source, t, q, tau, columns)
-    t, q, tau = _checked(model, given)
+    t, q, tau = _checked(model, _arrays(model, source, t, q, tau, columns))
     step = float(np.median(np.diff(t)))
     t, (q, tau) = _even(t, step, [q, tau])
     rate = 1 / step
@@ -154,43 +155,44 @@ def _thinned(sections: Array, memory: float, inner: slice, x: Array) -> Array:
     return _filtered(x, sections, memory)[inner]
 
 
-def _given(model: Model, source: Any, t: Any, q: Any, tau: Any, columns: Any) -> dict[str, Any]:
-    arrays = {"t": t, "q": q, "tau": tau}
-    if source is None:
-        if columns is not None:
-            raise ScalarTypeError("record: got columns without a file, expected the path of a .csv file as well.")
-        found = arrays
-    else:
+def _arrays(
+    model: Model,
+    source: str | os.PathLike[str] | Mapping[str, ArrayLike] | None,
+    t: ArrayLike | None,
+    q: ArrayLike | None,
+    tau: ArrayLike | None,
+    columns: ColumnNames | None,
+) -> Mapping[str, Any]:
+    """The arrays "t", "q" and "tau": the arguments, or those of the source."""
+    arrays: Mapping[str, Any] = {"t": t, "q": q, "tau": tau}
+    if source is not None:
         if any(x is not None for x in arrays.values()):
             raise ScalarTypeError("record: got a source and arrays, expected one of the two.")
-        found = dict(source) if isinstance(source, Mapping) else read_table(source, model, columns)
-    lost = [name for name in arrays if found.get(name) is None]
+        arrays = source if isinstance(source, Mapping) else read_table(source, model, columns)
+    elif columns is not None:
+        raise ScalarTypeError("record: got columns without a file, expected the path of a .csv file as well.")
+    lost = [name for name in ("t", "q", "tau") if arrays.get(name) is None]
     if lost:
         raise ScalarTypeError(f"record: {', '.join(lost)} is missing, expected t, q and tau: arrays, or a file.")
-    return found
+    return arrays
 
 
-def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+def _checked(model: Model, arrays: Mapping[str, ArrayLike]) -> tuple[Array, Array, Array]:
+    """t (n,), q (n, nq) and tau (n, nv) as floats; raise if shapes, numbers or times are wrong."""
     shapes = {"t": (), "q": (model.nq,), "tau": (model.nv,)}
-    found: list[Array] = []
+    checked: list[Array] = []
     for name, core in shapes.items():
-        require_scalars(f"record: {name}", given[name])
-        x = np.asarray(given[name])
-        if x.dtype == object or x.shape[1:] != core or x.ndim == 0 or len(x) != len(np.asarray(given["t"])):
+        require_scalars(f"record: {name}", arrays[name])
+        x = np.asarray(arrays[name])
+        if x.dtype == object or x.shape[1:] != core or x.ndim == 0 or len(x) != len(np.asarray(arrays["t"])):
             wanted = ", ".join(("n", *map(str, core)))
-            times = f"n = {len(found[0])}" if found else "n"
+            times = f"n = {len(checked[0])}" if checked else "n"
             raise ShapeError(
                 f"record: {name} has shape {x.shape}, expected ({wanted}{',' if not core else ''}) with {times} times."
             )
-        x = x.astype(float)
-        bad = np.flatnonzero(~np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
-        if len(bad):
-            raise ScalarTypeError(
-                f"record: {name} is not finite in {len(bad)} of {len(x)} samples, first in sample {bad[0]}. Remove "
-                f"these samples from all arrays."
-            )
-        found.append(x)
-    t = found[0]
+        checked.append(x.astype(float))
+        require_finite("record", name, checked[-1])
+    t, q, tau = checked
     if len(t) < _LEAST:
         raise ShapeError(f"record: got {len(t)} samples, expected at least {_LEAST}.")
     back = np.flatnonzero(np.diff(t) <= 0)
@@ -199,12 +201,12 @@ def _checked(model: Model, given: Mapping[str, Any]) -> tuple[Array, Array, Arra
             f"record: t does not increase after sample {back[0]} ({t[back[0]]:.9g} s, then {t[back[0] + 1]:.9g} s), "
             f"expected increasing times. Sort the samples, and remove repeated ones."
         )
-    _require_unwrapped(model, found[1])
-    return t, found[1], found[2]
+    _require_unwrapped(model, q)
+    return t, q, tau
 
 
 def _require_unwrapped(model: Model, q: Array) -> None:
-    """Raise if an angle jumps by more than half a turn from a sample to the next, as encoders do at ±π."""
+    """Raise if an angle jumps by more than half a turn between samples, as an encoder's does at ±π."""
     for name in model.joint_names:
         if isinstance(model.joint(name).joint, Revolute):
             steps = np.diff(q[:, model.q_slice(name).start])
@@ -212,7 +214,7 @@ def _require_unwrapped(model: Model, q: Array) -> None:
             if len(far):
                 raise ScalarTypeError(
                     f"record: the angle of joint {name!r} jumps by {steps[far[0]]:.4g} rad after sample {far[0]}, "
-                    f"expected less than half a turn. Angles must be in rad, and go on beyond ±π: numpy.unwrap."
+                    f"expected less than half a turn. Angles must be in rad and continue beyond ±π: numpy.unwrap."
                 )
 
 
@@ -243,7 +245,7 @@ def _sections(rate: float, cutoff: float) -> Array:
 
 
 def _filtered(x: Array, sections: Array, memory: float) -> Array:
-    """The signals (n, …) filtered forwards and backwards; past their ends they go on as their mirror images."""
+    """The signals (n, …) filtered forwards and backwards, extended past their ends by odd reflection."""
     from scipy.signal import sosfiltfilt
 
     return np.asarray(sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3 * memory))))
@@ -259,12 +261,12 @@ def _differences(q: Array, step: float) -> tuple[Array, Array]:
 
 
 def _spectral(x: Array, step: float, cutoff: float | None, order: int) -> list[Array]:
-    """The signal without what is beyond the cutoff, and its derivatives, as a periodic function."""
+    """The signal without frequencies above the cutoff, and its derivatives, as a periodic function."""
     count = len(x)
     frequency = np.fft.rfftfreq(count, step)
     waves = np.fft.rfft(x, axis=0)
     waves[frequency > (np.inf if cutoff is None else cutoff)] = 0
-    slope = 2j * np.pi * frequency.reshape(-1, *[1] * (x.ndim - 1))
+    factor = 2j * np.pi * frequency.reshape(-1, *[1] * (x.ndim - 1))  # of d/dt
     if count % 2 == 0:
-        slope[-1] = 0  # the sign of the fastest wave is not known
-    return [np.fft.irfft(waves * slope**k, n=count, axis=0) for k in range(order + 1)]
+        factor[-1] = 0  # the phase of the fastest wave is unknown
+    return [np.fft.irfft(waves * factor**k, n=count, axis=0) for k in range(order + 1)]

@@ -1,4 +1,4 @@
-"""``report``: what was identified, as one page of HTML with figures, or as Markdown with figures beside it."""
+"""``report``: identified parameters as one page of HTML with figures, or as Markdown with figures in other files."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ _STYLE = (
     "code{font-size:13px}"
 )
 
+_FIGURES = {"Torques": "torques", "Base parameters": "parameters", "Parameters": "parameters"}  # below a table
+
 Table = tuple[Sequence[str], list[list[str]]]  # names of the columns, lines
+Contents = tuple[str, list[str], dict[str, Table], tuple[list[str], Array, Array, Array]]
 
 
 def report(result: Identification | Payload, path: str | os.PathLike[str], *, level: float = 0.95) -> None:
-    """Write what was identified to a file: parameters with confidence intervals, torques, residuals, figures.
+    """Write identified parameters to a file: estimates with confidence intervals, torques, residuals, figures.
 
     Parameters
     ----------
     result : of ``fit`` or ``payload``.
-    path : .html is one file that shows itself offline; .md has its figures beside it, as NAME_torques.svg and
+    path : .html is one file that needs no network; .md has its figures in the same folder, as NAME_torques.svg and
         NAME_parameters.svg. Files are written whole or not at all.
     level : of the confidence intervals.
     """
@@ -62,9 +65,6 @@ def report(result: Identification | Payload, path: str | os.PathLike[str], *, le
     write_together({target: text, **{files[name]: svg for name, svg in figures.items()}}, failure)
 
 
-Contents = tuple[str, list[str], dict[str, Table], tuple[list[str], Array, Array, Array]]
-
-
 def _of_fit(result: Identification, level: float) -> Contents:
     units = [result.columns.units[j] for j in result.base.independent]
     intervals, values, deviation = result.intervals(level), result.base_values, result.base_deviation
@@ -85,10 +85,7 @@ def _of_fit(result: Identification, level: float) -> Contents:
     ]
     tables: dict[str, Table] = {
         "Torques": _torque_table(result),
-        "Base parameters": (
-            ("name", "estimate", "from", f"to ({100 * level:g} %)", "deviation", "unit", "sum"),
-            base,
-        ),
+        "Base parameters": (("name", "estimate", "from", f"to ({100 * level:g} %)", "deviation", "unit", "sum"), base),
         "Standard parameters": (("name", "identified", "prior", "unit"), standard),
     }
     shown = list(result.base.labels), values, deviation, intervals
@@ -126,7 +123,7 @@ def _torque_table(result: Identification | Payload) -> Table:
         [label.name, _number(a), _number(b), _percent(b, a), _number(s), label.unit]
         for label, a, b, s in zip(labels_of(result.model).tau, tau, left, noise, strict=True)
     ]
-    return ("freedom", "RMS measured", "RMS residual", "part", "noise", "unit"), lines
+    return ("DoF", "RMS measured", "RMS residual", "part", "noise", "unit"), lines
 
 
 def _number(x: float) -> str:
@@ -158,8 +155,7 @@ def _html(title: str, facts: list[str], tables: dict[str, Table], figures: dict[
             poor = ' class="poor"' if name != "Torques" and _is_poor(line) else ""
             parts.append(f"<tr{poor}>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>")
         parts.append("</table>")
-        figure = {"Torques": "torques", "Base parameters": "parameters", "Parameters": "parameters"}.get(name)
-        parts.append(figures[figure] if figure else "")
+        parts.append(figures[_FIGURES[name]] if name in _FIGURES else "")
     return "\n".join([*parts, "</html>", ""])
 
 
@@ -169,6 +165,6 @@ def _markdown(title: str, facts: list[str], tables: dict[str, Table], files: dic
         rows = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
         parts += [f"## {name}", "", f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
         parts += [*(f"| {row} |" for row in rows), ""]
-        figure = {"Torques": "torques", "Base parameters": "parameters", "Parameters": "parameters"}.get(name)
+        figure = _FIGURES.get(name)
         parts += [f"![{figure}]({files[figure]})", ""] if figure else []
     return "\n".join(parts)

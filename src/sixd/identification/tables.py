@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,8 +19,10 @@ SUFFIXES = (".csv", ".npz")
 _TIMES = ("t", "time", "timestamp")
 _NEEDED = ("t", "q", "tau")
 
+ColumnNames = Mapping[str, str | Sequence[str]]  # of "t", "q" and "tau", in the header of a file
 
-def read_table(path: str | os.PathLike[str], model: Model, columns: Mapping[str, Any] | None) -> dict[str, Array]:
+
+def read_table(path: str | os.PathLike[str], model: Model, columns: ColumnNames | None) -> dict[str, Array]:
     """t (n,), q (n, nq) and tau (n, nv) of a file."""
     source, suffix = checked_path("record", path, SUFFIXES, LoadError)
     try:
@@ -40,21 +41,21 @@ def _arrays(data: bytes, file: str) -> dict[str, Array]:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             if not hasattr(archive, "files"):
                 raise ValueError("it is a single array")
-            found = {name: archive[name] for name in _NEEDED if name in archive.files}
+            arrays = {name: archive[name] for name in _NEEDED if name in archive.files}
             names = archive.files
     except Exception as error:  # a truncated or hostile archive may raise anything in its readers
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise LoadError(f"record: {file} is damaged, or not an .npz file: {reason}. Write it by numpy.savez.") from None
-    lost = [name for name in _NEEDED if name not in found]
+    lost = [name for name in _NEEDED if name not in arrays]
     if lost:
         raise LoadError(
             f"record: {file} has the arrays {', '.join(names[:12]) or 'none'}, expected t, q and tau: "
             f"{', '.join(lost)} is missing."
         )
-    return found
+    return arrays
 
 
-def _columns(data: bytes, file: str, model: Model, wanted: Mapping[str, Any] | None) -> dict[str, Array]:
+def _columns(data: bytes, file: str, model: Model, wanted: ColumnNames | None) -> dict[str, Array]:
     try:
         text = data.decode("utf-8-sig")
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
@@ -81,8 +82,8 @@ def _columns(data: bytes, file: str, model: Model, wanted: Mapping[str, Any] | N
             f"record: {file} is damaged in line {longer[0] + 1}: it has {len(lines[longer[0]])} entries, expected "
             f"{len(header)}. Numbers must have decimal points, not commas."
         )
-    found = {name: table[:, [used.index(k) for k in ks]] for name, ks in indices.items()}
-    return {**found, "t": found["t"][:, 0]}
+    arrays = {name: table[:, [used.index(k) for k in ks]] for name, ks in indices.items()}
+    return {**arrays, "t": arrays["t"][:, 0]}
 
 
 def _is_float(text: str) -> bool:
@@ -104,10 +105,11 @@ def _first_bad(lines: list[list[str]], used: list[int]) -> tuple[int, str]:
     return len(lines), "it cannot be read"
 
 
-def _indices(header: list[str], model: Model, wanted: Mapping[str, Any] | None, file: str) -> dict[str, list[int]]:
+def _indices(header: list[str], model: Model, wanted: ColumnNames | None, file: str) -> dict[str, list[int]]:
     """The numbers of the columns of t, q and tau."""
     place = {name: k for k, name in enumerate(header)}
-    indices = _chosen(place, model, wanted, file)
+    names = _usual_names(place, model) if wanted is None else _checked_names(wanted, model)
+    indices = {key: [_place(name, place, file) for name in own] for key, own in names.items()}
     used = [header[k] for ks in indices.values() for k in ks]
     for name in used:
         if header.count(name) > 1 or used.count(name) > 1:
@@ -116,34 +118,29 @@ def _indices(header: list[str], model: Model, wanted: Mapping[str, Any] | None, 
     return indices
 
 
-def _chosen(
-    place: Mapping[str, int], model: Model, wanted: Mapping[str, Any] | None, file: str
-) -> dict[str, list[int]]:
-    """The numbers of the columns, by the names given or by those that are usual."""
-    if wanted is not None:
-        if not isinstance(wanted, Mapping) or set(wanted) != set(_NEEDED):
-            raise ScalarTypeError(f"record: columns is {wanted!r}, expected names for 't', 'q' and 'tau'.")
-        names = {key: [x] if isinstance(x, str) else x for key, x in wanted.items()}
-        for key, found in names.items():
-            if not isinstance(found, (list, tuple)) or not all(isinstance(name, str) for name in found):
-                raise ScalarTypeError(f"record: columns of {key} is {found!r}, expected names in the file's header.")
-        counts = {"t": 1, "q": model.nq, "tau": model.nv}
-        for key, count in counts.items():
-            if len(names[key]) != count:
-                raise ScalarTypeError(f"record: columns names {len(names[key])} columns for {key}, expected {count}.")
-        return {key: [_place(name, place, file) for name in found] for key, found in names.items()}
-    time = next((name for name in _TIMES if name in place), None)
-    indices = {"t": [_place(time or "t", place, file)]}
-    for what, key in (("q", "q"), ("tau", "tau")):
-        labels = labels_of(model).names(key)
+def _checked_names(wanted: ColumnNames, model: Model) -> dict[str, Sequence[str]]:
+    """The names of the columns that the user states; raise if they are too few or too many."""
+    if not isinstance(wanted, Mapping) or set(wanted) != set(_NEEDED):
+        raise ScalarTypeError(f"record: columns is {wanted!r}, expected names for 't', 'q' and 'tau'.")
+    names = {key: [x] if isinstance(x, str) else x for key, x in wanted.items()}
+    for key, own in names.items():
+        if not isinstance(own, (list, tuple)) or not all(isinstance(name, str) for name in own):
+            raise ScalarTypeError(f"record: columns of {key} is {own!r}, expected names in the file's header.")
+    for key, count in {"t": 1, "q": model.nq, "tau": model.nv}.items():
+        if len(names[key]) != count:
+            raise ScalarTypeError(f"record: columns names {len(names[key])} columns for {key}, expected {count}.")
+    return names
+
+
+def _usual_names(place: Mapping[str, int], model: Model) -> dict[str, Sequence[str]]:
+    """The names of the columns in the form, of those usual in headers, of which the file has most."""
+    names: dict[str, Sequence[str]] = {"t": [next((name for name in _TIMES if name in place), "t")]}
+    for what in ("q", "tau"):
+        labels = labels_of(model).names(what)
         numbered = [f"{what}{k + 1}" for k in range(len(labels))]
         forms = [[f"{what}.{x}" for x in labels], [f"{what}_{x}" for x in labels], numbered]
-        chosen = next((form for form in forms if all(name in place for name in form)), None)
-        if chosen is None:
-            best = max(forms, key=lambda form: sum(name in place for name in form))
-            _place(next(name for name in best if name not in place), place, file)
-        indices[what] = [place[name] for name in chosen or ()]
-    return indices
+        names[what] = max(forms, key=lambda form: sum(name in place for name in form))
+    return names
 
 
 def _place(name: str, place: Mapping[str, int], file: str) -> int:

@@ -1,7 +1,7 @@
 """``sixd.differential_ik``: joint velocities that move frames as wanted, within limits: one bounded problem a row.
 
 min ½ Σ w²‖J qd - v*‖² + ½ d²‖qd‖² + ½ p²‖qd - k (posture ⊖ q)‖² with lower ≤ qd ≤ upper, by the active set of the steps
-of a simulation (``simulation/nonsmooth/impulses/active_set.py``): its impulses are the velocities here, its W is the
+of a simulation (``algorithms/linear/active_set.py``): its impulses are the velocities here, its W is the
 matrix, its v_e the gradient at rest. Constraints A qd = 0 hold by multipliers, which a few more solutions make exact.
 """
 
@@ -19,7 +19,7 @@ from sixd.ik.targets import WORLD, CenterOfMass, read_weights, shape_of
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
-from sixd.simulation.setup import positive
+from sixd.simulation.arguments import nonnegative, positive
 from sixd.spatial.scalar import Array, require_scalars
 
 UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
@@ -102,10 +102,10 @@ def differential_ik(
         raise ScalarTypeError(f"{where}: locked is a mapping, expected names of joints: their values are those of q.")
     freedoms, _ = space.locked(locked)
     numbers = {
-        "damping": positive(where, "damping", damping, "1", zero=False),
-        "posture weight": positive(where, "posture_weight", posture_weight, "1"),
-        "gain": positive(where, "posture_gain", posture_gain, "1/s"),
-        "dt": positive(where, "dt", dt, "s", zero=False),
+        "damping": positive(where, "damping", damping, "1"),
+        "posture weight": nonnegative(where, "posture_weight", posture_weight, "1"),
+        "gain": nonnegative(where, "posture_gain", posture_gain, "1/s"),
+        "dt": positive(where, "dt", dt, "s"),
     }
     least = LEAST_DAMPING * max(float(pair.max()) for pair in weights.values())
     if math.hypot(numbers["damping"], 0.0 if posture is None else numbers["posture weight"]) < least:

@@ -14,7 +14,7 @@ from sixd.ik.targets import Wanted, read_targets
 from sixd.model.manifold import read_generator, require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
-from sixd.simulation.setup import positive, whole
+from sixd.simulation.arguments import positive, whole
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def inverse_kinematics(
     seed = _seed(where, seed)
     rows = _read_rows(where, space, wanted, q0, posture, path)
     dtype = rows.dtype
-    tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad", zero=False)
+    tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad")
 
     start = None if rows.q0 is None else space.inner(_with(rows.q0, held))
     near = None if rows.posture is None else space.inner(_with(rows.posture, held))

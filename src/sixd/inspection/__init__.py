@@ -1,1 +1,1 @@
-"""Reports about models: what is doubtful in one, and how two differ."""
+"""Reports about models: likely mistakes in a model, and differences between two models."""

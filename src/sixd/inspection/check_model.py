@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import ACCEPTED, holonomic_rows, row_scale
@@ -17,52 +15,52 @@ from sixd.model.system import System, require_system
 from sixd.model.validate import inertia_finding, property_findings
 from sixd.runtime.array_libraries import require_processor
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import is_object
+from sixd.spatial.scalar import ArrayLike, is_object
 
 
 class Findings(list[Finding]):
     """A list of findings that prints one per line."""
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else "nothing doubtful found"
+        return "\n".join(map(str, self)) if self else "no likely mistakes found"
 
 
-def check(model: System, q: Any = None) -> Findings:
-    """Findings of likely mistakes in a model, or another system.
+def check(model: System, q: ArrayLike | None = None) -> Findings:
+    """Return the findings of likely mistakes in a model or another system.
 
     Each finding has a ``code``, ``where`` (a body or joint) and a ``message``.
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
-    ``degrees``, ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of a loader in a
+    ``degrees``, ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of the reader of a
     file: ``misspelt``, ``repeated``, ``no-limits``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``,
-    ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled`` and ``rank-drop``, where
-    ``constrained_dynamics`` returns NaN. An empty list means that nothing was found.
+    ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled``, and ``rank-drop`` where
+    ``constrained_dynamics`` returns NaN. An empty list means no likely mistakes.
     """
     require_system("check", model)
-    found = Findings(model.notes if isinstance(model, Model) else ())
-    known = {(f.code, f.where) for f in found}
+    findings = Findings(model.notes if isinstance(model, Model) else ())
+    known = {(f.code, f.where) for f in findings}
     more = _tree_findings(model) if isinstance(model, Model) else []
     if model.constraints and not model.symbols:
         with np.errstate(all="ignore"):
             more += _constraint_findings(model) + (_findings_at(model, q) if q is not None else [])
-    found.extend(f for f in more if (f.code, f.where) not in known)
-    return found
+    findings.extend(f for f in more if (f.code, f.where) not in known)
+    return findings
 
 
 def _tree_findings(model: Model) -> list[Finding]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for i in model.bodies:
         name, matrix = model.body_names[i - 1], model.inertia[i]
-        if not is_object(matrix):  # a massless body alone is not a fault: see singular-mass-matrix
+        if not is_object(matrix):  # a massless body alone is not a mistake: see singular-mass-matrix
             finding = inertia_finding(name, Inertia.from_matrix(matrix))
-            found += [finding] if finding else []
+            findings += [finding] if finding else []
     for name in singular_joints(model):
         message = (
             "it moves no inertia of its own, so the mass matrix is singular: inverse dynamics works, forward dynamics "
             "does not. Give the bodies that it carries a mass, give it an armature, or lock it"
         )
-        found.append(Finding("singular-mass-matrix", name, message))
-    return [*found, *property_findings(model)]
+        findings.append(Finding("singular-mass-matrix", name, message))
+    return [*findings, *property_findings(model)]
 
 
 def _constraint_findings(model: System) -> list[Finding]:
@@ -76,27 +74,27 @@ def _constraint_findings(model: System) -> list[Finding]:
     which = ", ".join(f"{n} in {label}" for label, n in mobility.redundant_in)
     message = (
         f"{mobility.redundant} of its {mobility.equations} constraint equations are redundant ({which}): accelerations "
-        f"are unique, multipliers are those of least norm, and symbolic scalars are refused"
+        f"are unique, multipliers have the least norm, and symbolic scalars are refused"
     )
     return [Finding("redundant-constraints", model.name, message)]
 
 
-def _findings_at(model: System, q: Any) -> list[Finding]:
+def _findings_at(model: System, q: ArrayLike) -> list[Finding]:
     require_processor("check", q=q)
     configuration = np.asarray(q)
     if configuration.shape != (model.nq,) or configuration.dtype.kind not in "fiu":
         raise ShapeError(f"check: q is {q!r}, expected one configuration of {model.nq} numbers.")
-    configuration, found = configuration.astype(float), []
+    configuration, findings = configuration.astype(float), []
     phi, A = holonomic_rows(model, configuration)
     error = float(np.abs(phi / row_scale(A)).max(initial=0.0))
     if not error <= 10 * ACCEPTED:
-        message = f"the configuration is off its constraints by {error:.3g} rad or m; use sixd.assemble"
-        found.append(Finding("not-assembled", model.name, message))
+        message = f"the configuration violates its constraints by {error:.3g} rad or m; use sixd.assemble"
+        findings.append(Finding("not-assembled", model.name, message))
     usual, here = assembled_rank(model), mobility_at(model, configuration)
     if here.rank < usual.least or (here.rank < usual.most and np.isnan(projections(model, configuration)[0]).any()):
         message = (
             f"the rank of the constraints is {here.rank} in this configuration, lower than near it, as in a dead "
-            f"centre: its motion is not determined, and constrained_dynamics gives NaN; move away from it"
+            f"centre: the motion is not determined, and constrained_dynamics returns NaN; move away from it"
         )
-        found.append(Finding("rank-drop", model.name, message))
-    return found
+        findings.append(Finding("rank-drop", model.name, message))
+    return findings

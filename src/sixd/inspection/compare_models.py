@@ -1,10 +1,10 @@
 """``sixd.compare``: where two descriptions of a robot differ.
 
-Two files of one robot may place the frames of its bodies differently, as a URDF and an MJCF file do. A difference is
-therefore measured after an alignment: C_BA, the pose of a's frame of a body in b's frame of the same body. The named
-frames are taken to coincide, or those of the joints, or the bodies themselves in the neutral configuration, whichever
-leaves fewer things to report. With P the placement of a joint, S its motion subspace and I the inertia of its body,
-D = P_b⁻¹ C_p P_a C⁻¹ = 1, X_BA S_a = S_b and I_a moved by C = I_b for every joint if and only if the mechanisms agree.
+Two files of one robot may place the frames of its bodies differently, as a URDF and an MJCF file do. Differences are
+therefore measured after an alignment: C_BA, the pose of a's frame of a body in b's frame of the same body. It assumes
+that the named frames coincide, or those of the joints, or the bodies in the neutral configuration, whichever leads to
+the fewest differences. With P the placement of a joint, S its motion subspace and I the inertia of its body, the
+mechanisms agree if and only if D = P_b⁻¹ C_p P_a C⁻¹ = 1, X_BA S_a = S_b and I_a moved by C = I_b for every joint.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -31,10 +30,10 @@ from sixd.spatial.rotation import (
     rotation_to_rpy,
     rotation_to_vector,
 )
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_pose, transform_from_pose
 
-_LEAST = 1e-12  # differences below are rounding, in any unit
+_LEAST = 1e-12  # smaller differences are rounding errors, in any unit
 _UNITS = {"lower": "limits", "upper": "limits", "effort_limit": "limits", "velocity_limit": "limits"}
 _BETWEEN = "absent"
 
@@ -50,27 +49,27 @@ def compare(
     by: str = "name",
     ignore: Iterable[str] = (),
 ) -> Comparison:
-    """Return where two descriptions of a robot differ, part by part and in their dynamics.
+    """Return the differences between two descriptions of a robot, part by part and in their dynamics.
 
     Parameters
     ----------
     a, b : models, such as a URDF and an MJCF file of the same robot.
-    tol : of single quantities. Masses, inertias, limits and passive properties relative to the larger one; placements,
-        axes and centres of mass in m and rad. Differences below 1e-12 never count.
-    dynamics_tol : of joint forces, relative to the largest.
-    states : random states, within a's limits and at velocities and accelerations within ±1, at which joint forces by
-        inverse dynamics are compared; 0 for none.
+    tol : tolerance of single quantities. Masses, inertias, limits and passive properties relative to the larger one;
+        placements, axes and centres of mass in m and rad. Differences below 1e-12 never count.
+    dynamics_tol : tolerance of joint forces, relative to the largest.
+    states : number of random states, within a's limits and with velocities and accelerations within ±1, at which the
+        joint forces of inverse dynamics are compared; 0 for no comparison.
     seed : of the random states.
-    by : "name" matches joints by name, "order" the first with the first, whatever they are called.
-    ignore : kinds of differences to leave out, of "joints", "names", "masses", "inertias", "placements", "limits",
+    by : "name" matches joints by name, "order" the first joint with the first, whatever their names.
+    ignore : kinds of differences to leave out: any of "joints", "names", "masses", "inertias", "placements", "limits",
         "passive", "frames", "constraints", "gravity", "dynamics".
 
     Returns
     -------
     Comparison : prints as a table; ``.equal``, ``.differences``, ``.dynamics_error``, ``.to_dict()``.
 
-    Frames of bodies may be at different places on them: what counts is where joints, masses and named frames are.
-    Values of a are given in b's frames. The order of bodies does not matter.
+    Body frames may be at different places on the bodies: only the places of joints, masses and named frames count.
+    Values of a are expressed in b's frames. The order of bodies does not matter.
 
     >>> import sixd
     >>> arm = sixd.zoo.panda_arm()
@@ -87,25 +86,25 @@ def compare(
     for kind in ignored:
         look_up("compare: ignore", "kind", kind, dict.fromkeys(KINDS))
     pairs = _pairs(a, b, by)
-    found = _Pairs(a, b, pairs, float(tol))
-    differences = list(found.differences())
+    paired = _Pairs(a, b, pairs, float(tol))
+    differences = list(paired.differences())
     error = None
-    if states and found.same_joints and "dynamics" not in ignored:
-        error, worst = found.dynamics(int(states), seed)
+    if states and paired.same_joints and "dynamics" not in ignored:
+        error, worst = paired.dynamics(int(states), seed)
         if not error <= dynamics_tol:
             differences.append(Difference("dynamics", worst, "inverse dynamics, relative", "", "", error))
     kept = sorted((d for d in differences if d.kind not in ignored), key=lambda d: KINDS.index(d.kind))
     return Comparison(a.name, b.name, tuple(kept), int(states) if "dynamics" not in ignored else 0, error)
 
 
-def _require_numbers(**values: Any) -> None:
+def _require_numbers(**values: float) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
             raise ScalarTypeError(f"compare: {name} is {value!r}, expected a finite number of at least 0.")
 
 
 def _pairs(a: Model, b: Model, by: str) -> dict[int, int]:
-    """Return the bodies of b by those of a, the world's included."""
+    """Return the bodies of b by those of a, the world included."""
     if by not in ("name", "order"):
         raise ModelError(f"compare: by is {by!r}, expected 'name' or 'order'.")
     if by == "order":
@@ -252,7 +251,7 @@ class _Pairs:
         yield from self._values("inertias", body, "Ixx Ixy Ixz Iyy Iyz Izz [kg m²]", I_a, I_b, rounding, whole=True)
 
     def _values(
-        self, kind: str, where: str, what: str, x: Any, y: Any, rounding: float = 0.0, *, whole: bool = False
+        self, kind: str, where: str, what: str, x: ArrayLike, y: ArrayLike, rounding: float = 0.0, whole: bool = False
     ) -> Iterator[Difference]:
         """Yield the difference of two arrays, relative to each pair of entries or to the whole."""
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -321,18 +320,18 @@ class _Pairs:
         return float(size.max(initial=0.0)) / largest, "" if worst is None else self.a.joint_names[worst - 1]
 
     def _map(self, i: int, j: int) -> Array:
-        """Return A (nv, nv) with qd_b = A qd_a: turned axes for balls and free joints."""
+        """Return A (nv, nv) with qd_b = A qd_a: rotated axes for spherical and free joints."""
         X_BA = transform_from_pose(inverse_pose(self.aligned[i]))
         joint = self.a.joints[i]
         return X_BA if isinstance(joint, Free) else X_BA[:3, :3] if isinstance(joint, Spherical) else np.eye(joint.nv)
 
     def _coordinates(self, i: int, j: int, q: Array) -> Array:
-        """Return b's coordinates (n, nq) of a joint for those of a; its bodies are then at the same place."""
+        """Return b's coordinates (n, nq) of a joint that put its body where a's coordinates q put it."""
         if not self.a.joints[i].has_quaternion:
             return q
         before, after = self._ahead(i, j), inverse_pose(self.aligned[i])
-        turn = quaternion_from_rotation(before[:3, :3]), quaternion_from_rotation(after[:3, :3])
-        quaternion = quaternion_multiply(turn[0], quaternion_multiply(q[:, :4].T, turn[1])).T
+        first, last = quaternion_from_rotation(before[:3, :3]), quaternion_from_rotation(after[:3, :3])
+        quaternion = quaternion_multiply(first, quaternion_multiply(q[:, :4].T, last)).T
         if isinstance(self.a.joints[i], Spherical):
             return quaternion
         R = np.moveaxis(quaternion_to_rotation(q[:, :4].T), -1, 0)

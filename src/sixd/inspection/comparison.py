@@ -1,4 +1,4 @@
-"""What ``sixd.compare`` finds: differences between two descriptions of a robot, as data, text and tables."""
+"""The result of ``sixd.compare``: differences between two descriptions of a robot, as data, text and tables."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KINDS = (
     "dynamics",
 )  # fmt: skip
 _MOST_LINES = 200
-_ROUNDING = 1e-12  # errors of joint forces below are not told apart in text
+_ROUNDING = 1e-12  # smaller errors of joint forces are printed as 'below'
 _HEAD = ("where", "what", "a", "b", "difference")
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """One quantity that differs: its kind, the joint, body or frame, and its values; None where there is no number."""
+    """One quantity that differs: its kind, the joint, body or frame, its values, and their difference if numeric."""
 
     kind: str
     where: str
@@ -38,10 +38,10 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Where two descriptions of a robot differ; true if they are equal within the tolerances.
+    """The differences between two descriptions of a robot; true if they are equal within the tolerances.
 
     ``dynamics_error`` is the largest difference of joint forces over ``states`` random states, relative to the largest
-    force; None if the joints are not the same, so that no state fits both.
+    force; None if the joints differ, so that no state fits both.
     """
 
     a: str
@@ -59,23 +59,12 @@ class Comparison:
         return self.equal
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it in types that JSON has; arrays as lists, infinity as it is in Python."""
-        rows = [
-            {
-                "kind": d.kind,
-                "where": d.where,
-                "what": d.what,
-                "a": _plain(d.a),
-                "b": _plain(d.b),
-                "difference": d.difference,
-            }
-            for d in self.differences
-        ]
+        """Return everything in the types of JSON; arrays become lists, infinity stays Python's."""
         return {
             "a": self.a,
             "b": self.b,
             "equal": self.equal,
-            "differences": rows,
+            "differences": [{name: _plain(x) for name, x in vars(d).items()} for d in self.differences],
             "states": self.states,
             "dynamics_error": self.dynamics_error,
         }
@@ -112,7 +101,7 @@ class Comparison:
     def dynamics_summary(self) -> str:
         """Return one sentence on the comparison of inverse dynamics."""
         if self.dynamics_error is None:
-            why = "none were asked for" if not self.states else "the joints are not the same"
+            why = "no states were requested" if not self.states else "the joints are not the same"
             return f"inverse dynamics: not compared, {why}"
         size = f"below {_ROUNDING:g}" if self.dynamics_error < _ROUNDING else f"{self.dynamics_error:.2g}"
         return f"inverse dynamics at {self.states} random states: largest difference {size} of the largest force"
@@ -123,12 +112,12 @@ def _cells(d: Difference) -> tuple[str, ...]:
     return d.where, d.what, _value(d.a), _value(d.b), size
 
 
-def _value(x: Any) -> str:
+def _value(x: object) -> str:
     """Return a number, an array or a text in few characters."""
     if isinstance(x, (np.ndarray, list, tuple)):
         return "(" + ", ".join(_value(y) for y in np.ravel(np.asarray(x)).tolist()) + ")"
     return f"{x + 0.0:.6g}" if isinstance(x, (float, int, np.number)) else str(x)
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> object:
     return x.tolist() if isinstance(x, (np.ndarray, np.generic)) else x

@@ -1,28 +1,28 @@
 """Rules that convert one joint's coordinates to those of another program.
 
-A rule has the map of the configuration, an orthogonal matrix A(q) for velocities and, since power is equal, for
-forces, and the rate of A for accelerations:
+A rule has a map of the configuration, an orthogonal matrix A(q) for velocities and (since power is equal) for forces,
+and the rate of A for accelerations:
 
     qd' = A qd,    qdd' = A qdd + dA/dt qd,    tau' = A tau
 
-Arrays are (…, n), so whole batches are converted at once. This module depends on joints, not on models.
+Arrays are (…, n): whole batches are converted at once. This module depends on joints, not on models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sixd.spatial.rotation import quaternion_from_rotation, quaternion_multiply, quaternion_to_rotation
-from sixd.spatial.scalar import Array, atan2, cos, sin, sqrt
+from sixd.spatial.scalar import Array, ArrayLike, atan2, cos, sin, sqrt
 
 State = Mapping[str, Array]  # "q", and any of "qd", "qdd", "tau"
 
 
 class JointConversion(NamedTuple):
-    """The conversion of one joint's coordinates; A (…, nv, nv) and ``rate`` (…, nv) = dA/dt qd take sixd's."""
+    """The conversion of one joint's coordinates; A (…, nv, nv) and ``rate`` (…, nv) = dA/dt qd expect sixd's q, qd."""
 
     nq: int  # in the other program
     to_q: Callable[[Array], Array]
@@ -53,7 +53,7 @@ def _times(A: Array, x: Array) -> Array:
     return (A @ x[..., None])[..., 0]
 
 
-def _stack(*entries: Any, axis: int = -1) -> Array:
+def _stack(*entries: ArrayLike, axis: int = -1) -> Array:
     return np.stack(np.broadcast_arrays(*entries), axis=axis)
 
 
@@ -67,7 +67,7 @@ def _reordered(order: list[int], A: Array) -> JointConversion:
 
     def to_q(q: Array) -> Array:
         quaternion = q[..., :4]
-        if q.dtype != object:  # scaled first, so that its square does not overflow or vanish
+        if q.dtype != object:  # scaled first, so that its square neither overflows nor underflows
             quaternion = quaternion / np.abs(quaternion).max(axis=-1, keepdims=True)
         length = sqrt((quaternion * quaternion).sum(axis=-1, keepdims=True))
         return np.concatenate([quaternion / length, q[..., 4:]], axis=-1)[..., order]
@@ -76,7 +76,7 @@ def _reordered(order: list[int], A: Array) -> JointConversion:
 
 
 def permuted(order: list[int]) -> JointConversion:
-    """Return the rule where the other's entry k is sixd's entry ``order[k]``, of q and of qd alike."""
+    """Return the rule where the other's entry k is sixd's entry ``order[k]``, both in q and in qd."""
     back, A = np.argsort(order), np.eye(len(order), dtype=int)[order]
     return JointConversion(len(order), lambda q: q[..., order], lambda q: q[..., back], lambda q: A)
 
@@ -118,16 +118,16 @@ def mujoco_free(T_WP: Array) -> JointConversion:
     Velocities are [ω; v] in sixd and [R_WB v; ω] in MuJoCo.
     """
     R_WP, p_WP = T_WP[:3, :3], T_WP[:3, 3]
-    turn = quaternion_from_rotation(R_WP)
+    base = quaternion_from_rotation(R_WP)
 
-    def turned(by: Array, quaternion: Array) -> Array:
+    def rotated(by: Array, quaternion: Array) -> Array:
         return np.moveaxis(quaternion_multiply(by, np.moveaxis(quaternion, -1, 0)), 0, -1)
 
     def to_q(q: Array) -> Array:
-        return np.concatenate([q[..., 4:] @ R_WP.T + p_WP, turned(turn, q[..., :4])], axis=-1)
+        return np.concatenate([q[..., 4:] @ R_WP.T + p_WP, rotated(base, q[..., :4])], axis=-1)
 
     def from_q(q: Array) -> Array:
-        return np.concatenate([turned(turn * [1, -1, -1, -1], q[..., 3:]), (q[..., :3] - p_WP) @ R_WP], axis=-1)
+        return np.concatenate([rotated(base * [1, -1, -1, -1], q[..., 3:]), (q[..., :3] - p_WP) @ R_WP], axis=-1)
 
     def A(q: Array) -> Array:
         R_PB = np.moveaxis(quaternion_to_rotation(np.moveaxis(q[..., :4], -1, 0)), (0, 1), (-2, -1))

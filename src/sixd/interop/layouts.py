@@ -1,12 +1,12 @@
 """Layouts: the slice of each joint's coordinates in another program's state, and the rule that converts them.
 
-With the other program's model the joints are matched by name; without it the order is computed.
+Joints are matched by name with the other program's model; without one their order is computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,11 @@ from sixd.io.mjcf.parts import SLIDES_AND_BALL, JointPart, parts_of
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
 from sixd.model.model import require_model
 
-# the beginning of the name of Pinocchio's class for the same joint, and its rule
+if TYPE_CHECKING:
+    import pinocchio
+    from mujoco import MjModel
+
+# for each joint: the first letters of the name of Pinocchio's class, and the rule
 _PINOCCHIO: dict[type, tuple[str, JointConversion]] = {
     Revolute: ("JointModelR", SAME),
     Prismatic: ("JointModelP", SAME),
@@ -60,8 +64,8 @@ class StateLayout(NamedTuple):
 # Pinocchio --------------------------------------------------------------------------------------
 
 
-def pinocchio_layout(where: str, model: Model, other: Any) -> StateLayout:
-    """Return the layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would make."""
+def pinocchio_layout(where: str, model: Model, other: pinocchio.Model | None) -> StateLayout:
+    """Return the layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would create."""
     require_model(where, model)
     if other is None:
         rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
@@ -80,7 +84,7 @@ def pinocchio_order(model: Model) -> list[int]:
     below: dict[str, list[str]] = {}
     for name, frame in model.frames.items():
         if name.startswith("joint:"):
-            # the joint that carries this one; frames without a joint of their own are skipped
+            # the joint above this one; frames without a joint of their own are skipped
             above = frame.parent
             while above in model.frames and not above.startswith("joint:"):
                 above = model.frames[above].parent
@@ -95,14 +99,14 @@ def pinocchio_order(model: Model) -> list[int]:
     return order
 
 
-def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> JointConversion:
+def _pinocchio_rule(where: str, model: Model, i: int, theirs: pinocchio.JointModel | None) -> JointConversion:
     joint = model.joints[i]
     if type(joint) not in _PINOCCHIO:
         raise _lacking(where, model, i, "Pinocchio")
     if isinstance(joint, Planar) and tuple(joint.normal) != (0, 0, 1):
         raise ModelError(
             f"{where}: planar joint {model.joint_names[i - 1]!r} has the normal {joint.normal}, expected (0, 0, 1): "
-            f"Pinocchio ignores the axis. Turn the joint's frame instead."
+            f"Pinocchio ignores the axis. Rotate the joint's frame instead."
         )
     prefix, rule = _PINOCCHIO[type(joint)]
     if isinstance(joint, Revolute) and (joint.continuous if theirs is None else theirs.nq == CONTINUOUS.nq):
@@ -117,8 +121,8 @@ def _pinocchio_rule(where: str, model: Model, i: int, theirs: Any) -> JointConve
 # MuJoCo -----------------------------------------------------------------------------------------
 
 
-def mujoco_layout(where: str, model: Model, other: Any) -> StateLayout:
-    """Return the layout of a ``mujoco.MjModel``, or of one with the model's own order."""
+def mujoco_layout(where: str, model: Model, other: MjModel | None) -> StateLayout:
+    """Return the layout of a ``mujoco.MjModel``, or of one in the model's own order."""
     require_model(where, model)
     if other is None:
         alone = {i: parts[:1] if len(parts) == 1 else () for i, parts in enumerate(map(parts_of, model.joints))}
@@ -126,16 +130,16 @@ def mujoco_layout(where: str, model: Model, other: Any) -> StateLayout:
     if not hasattr(other, "jnt_type"):
         raise ScalarTypeError(f"{where}: mujoco_model is a {type(other).__name__}, expected a mujoco.MjModel.")
     numbers = {name: k for k, name in enumerate(complete_names(other, "jnt", "joint"))}
-    found = {i: _mujoco_parts(model, i, numbers) for i in model.bodies}
-    rules = {i: _mujoco_rule(where, model, i, parts) for i, parts in found.items()}
-    # a joint of several parts counts as the first of them
-    for i, parts in found.items():
+    parts_by_body = {i: _mujoco_parts(model, i, numbers) for i in model.bodies}
+    rules = {i: _mujoco_rule(where, model, i, parts) for i, parts in parts_by_body.items()}
+    # a joint of several parts has the number of its first part
+    for i, parts in parts_by_body.items():
         several = [numbers.pop(part.name(model.joint_names[i - 1]), None) for part in parts if part.suffix]
         if several and several[0] is not None:
             numbers[model.joint_names[i - 1]] = several[0]
     _match_names(where, model, "the MuJoCo model", numbers)
     entries = []
-    for i, parts in found.items():
+    for i, parts in parts_by_body.items():
         first = numbers[model.joint_names[i - 1]]
         for k, part in enumerate(parts, start=first):
             kind = _MUJOCO_NAMES.get(int(other.jnt_type[k])) if k < len(other.jnt_type) else None
@@ -146,7 +150,7 @@ def mujoco_layout(where: str, model: Model, other: Any) -> StateLayout:
 
 
 def _mujoco_parts(model: Model, i: int, theirs: Mapping[str, int]) -> tuple[JointPart, ...]:
-    """Return the parts of joint i in MuJoCo's model, as ``to_mjcf`` names them; a free joint may be one or four."""
+    """Return the parts of joint i in MuJoCo's model, as ``to_mjcf`` names them; a free joint has one or four parts."""
     name = model.joint_names[i - 1]
     if isinstance(model.joints[i], Free) and name not in theirs and SLIDES_AND_BALL[0].name(name) in theirs:
         return SLIDES_AND_BALL
@@ -158,7 +162,7 @@ def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[JointPart, ...])
     if not parts or any(part.multiplier is not None for part in parts):
         raise _lacking(where, model, i, "MuJoCo")
     if parts is SLIDES_AND_BALL:
-        return mujoco_free(np.eye(4))  # in the frame of the joint
+        return mujoco_free(np.eye(4))  # relative to the joint's frame
     if not isinstance(joint, Free):
         return SAME_BALL if isinstance(joint, Spherical) else permuted([part.q.start for part in parts])
     if model.parent[i] != 0:
@@ -173,7 +177,7 @@ def _mujoco_rule(where: str, model: Model, i: int, parts: tuple[JointPart, ...])
 
 
 def _in_sequence(model: Model, rules: list[tuple[int, JointConversion]]) -> StateLayout:
-    """Return the layout in which the joints follow each other in this order."""
+    """Return the layout with the joints in this order."""
     entries, iq, iv = [], 0, 0
     for i, rule in rules:
         entries.append(_entry(model, i, rule, iq, iv))
@@ -206,5 +210,5 @@ def _different(where: str, model: Model, i: int, theirs: str) -> ModelError:
     name, kind = model.joint_names[i - 1], type(model.joints[i]).__name__
     return ModelError(
         f"{where}: joint {name!r} is {kind} in model {model.name!r} but {theirs}, expected the same kind. "
-        f"Are the two read from the same file?"
+        f"Do both models come from the same file?"
     )

@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 from sixd.errors import LoadError, MissingPackageError, unknown_name
 
@@ -19,12 +20,12 @@ class Description(NamedTuple):
     """The files of a description: the robot, the arguments of its xacro or None, and its packages' folders."""
 
     path: str
-    arguments: Mapping[str, Any] | None
+    arguments: Mapping[str, object] | None
     package_dirs: tuple[str, ...]
 
 
 def find_description(source: str) -> Description:
-    """Return the files of ``robot_descriptions:NAME``; cloning them is left to the package."""
+    """Return the files of ``robot_descriptions:NAME``; the package clones them."""
     name = source.removeprefix(PREFIX).strip()
     if importlib.util.find_spec(_PACKAGE) is None:
         raise MissingPackageError(
@@ -47,13 +48,13 @@ def find_description(source: str) -> Description:
 
 
 def _names() -> list[str]:
-    """Return the names of the descriptions; none of them is imported, which would clone it."""
+    """Return the names of the descriptions without importing them, which would clone their files."""
     package = importlib.import_module(_PACKAGE)
     return [m.name for m in pkgutil.iter_modules(package.__path__) if m.name.endswith("_description")]
 
 
-def _package_dirs(module: Any) -> tuple[str, ...]:
-    """Return the folders of the packages that its files name, and those that hold them."""
+def _package_dirs(module: ModuleType) -> tuple[str, ...]:
+    """Return the folders of the packages that the module's files name, and the folders that hold these."""
     paths = [getattr(module, key, None) for key in ("PACKAGE_PATH", "REPOSITORY_PATH")]
     paths += list(getattr(module, "XACRO_PACKAGE_PATHS", {}).values())
     return tuple(dict.fromkeys(str(p) for p in paths if p))

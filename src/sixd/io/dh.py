@@ -12,7 +12,7 @@ from sixd.model import Fixed, Joint, Model, ModelBuilder, Prismatic, Revolute
 from sixd.model.joints.base import finite_parameter
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.rotation import EYE3, axis_rotation, tidy_rotation
-from sixd.spatial.scalar import Array, Scalar
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 from sixd.spatial.transform import compose, placement
 
 _PARAMETERS = ("alpha", "a", "d", "theta")
@@ -26,8 +26,8 @@ def from_dh(
     *,
     convention: str = "modified",
     name: str = "dh_arm",
-    gravity: Any = (0.0, 0.0, -9.81),
-    tool: Any = None,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    tool: ArrayLike | None = None,
 ) -> Model:
     """Return a chain from Denavit-Hartenberg parameters.
 
@@ -35,16 +35,16 @@ def from_dh(
     ----------
     rows : mappings, one for each joint, with ``alpha`` [rad], ``a`` [m], ``d`` [m], ``theta`` [rad] (each 0 if
         omitted), ``joint`` ("revolute", "prismatic" or "fixed"), ``mass`` [kg], ``com`` (3,) [m] and ``inertia`` (3, 3)
-        or (3,) [kg m²] about the centre, both in the link's own frame; optional ``armature damping friction stiffness
-        rest limits effort velocity``. The joint's own parameter, ``theta`` or ``d``, is an offset added to q; a fixed
-        row has none, and its link is part of the one before. A row may also be a tuple (alpha, a, d, theta), in this
-        order in both conventions, or (alpha, a, d, theta, joint).
-    convention : "modified" (alpha and a of the frame before; the joint turns about the link's z) or "standard" (the
-        joint turns about z of the frame before).
+        or (3,) [kg m²] about the centre of mass, both in the link's own frame; optional ``armature damping friction
+        stiffness rest limits effort velocity``. The joint's own parameter, ``theta`` or ``d``, is an offset added to
+        q. A fixed row has no q; its link belongs to the previous body. A row may also be a tuple
+        (alpha, a, d, theta), in this order in both conventions, or (alpha, a, d, theta, joint).
+    convention : "modified" (alpha and a belong to the previous frame; the joint rotates about the link's z) or
+        "standard" (the joint rotates about z of the previous frame).
     tool : (3,) position or (4, 4) pose of a frame ``tool`` in the last link's frame.
 
     Returns a model with bodies and frames ``link1`` … (the DH frames) and joints ``joint1`` …, numbered by their rows;
-    a fixed row has a frame alone. Numbers may be SymPy expressions.
+    a fixed row only adds a frame. Numbers may be SymPy expressions.
 
     >>> import sixd
     >>> sixd.from_dh([{"a": 0.0, "mass": 1.0, "com": (0.5, 0, 0)}, {"a": 1.0, "mass": 1.0, "com": (0.5, 0, 0)}])
@@ -80,7 +80,7 @@ def from_dh(
     return builder.build()
 
 
-def _checked_row(where: str, row: Any) -> Mapping[str, Any]:
+def _checked_row(where: str, row: object) -> Mapping[str, Any]:
     """Return a row as a mapping; raise unless it has known keys, finite parameters and a known joint type."""
     if isinstance(row, (tuple, list, np.ndarray)) and len(row) in (4, 5):
         row = dict(zip((*_PARAMETERS, "joint"), row, strict=False))
@@ -98,10 +98,12 @@ def _checked_row(where: str, row: Any) -> Mapping[str, Any]:
         raise unknown_name(where, "joint type", row["joint"], _JOINTS)
     unused = [key for key in _OPTIONS if key in row and row.get("joint") == "fixed"]
     if unused:
-        raise ModelError(f"{where} is fixed and has {', '.join(unused)}, expected none: it does not move. Leave it.")
+        raise ModelError(
+            f"{where} is fixed and has {', '.join(unused)}, expected no such entry: it does not move. Leave it out."
+        )
     return row
 
 
 def screw(axis: int, angle: Scalar, distance: Scalar) -> Array:
-    """Return the pose (4, 4) turned by ``angle`` about coordinate axis 0, 1 or 2 and moved by ``distance`` along it."""
+    """Return the pose (4, 4) of a rotation by ``angle`` about coordinate axis 0, 1 or 2 and a shift along that axis."""
     return placement(distance * EYE3[axis], R=tidy_rotation(axis_rotation(EYE3[axis], angle)))

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, AnyStr, NamedTuple
 
 from sixd import file_limits
 from sixd.errors import LoadError, ScalarTypeError, suggestion
@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folder as given and, if it or the file is a symbolic link, the folders that the links point to."""
+        """The folder itself and, if it or the file is a symbolic link, the folders that the links point to."""
         if self.folder is None:
             return ()
         try:
@@ -60,7 +60,7 @@ class Source(NamedTuple):
 
 
 def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
-    """Return the document at a path, in an open file, or given itself as text or bytes."""
+    """Return the document at a path or in an open file; text and bytes are the document itself."""
     if isinstance(source, (bytes, bytearray)):
         return Source(bytes(source), "<bytes>", None, None)
     if isinstance(source, str) and not source.strip():
@@ -93,8 +93,8 @@ def read_source(source: str | bytes | os.PathLike[str] | IO[Any]) -> Source:
     )
 
 
-def read_limited(file: IO[Any], name: str) -> Any:
-    """Return the content of an open file, bytes or text; raises if it is longer than a robot file can be."""
+def read_limited(file: IO[AnyStr], name: str) -> AnyStr:
+    """Return the content of an open file, bytes or text; raises if it is larger than a robot file can be."""
     largest = file_limits.LARGEST_ROBOT_FILE
     content = file.read(largest + 1)
     if len(content) > largest:
@@ -106,7 +106,7 @@ def read_limited(file: IO[Any], name: str) -> Any:
 
 
 def _require_file(path: Path) -> None:
-    """Raise for devices, and for pipes that no shell has made: reading them might never end."""
+    """Raise for devices, and for pipes not made by a shell: reading them might never end."""
     mode = stat.S_IFMT(path.stat().st_mode)
     if mode not in _KINDS or (mode == stat.S_IFIFO and str(path).startswith(_OF_SHELLS)):
         return
@@ -125,11 +125,11 @@ def _hint(path: Path) -> str:
 
 
 def refuse_foreign(data: bytes, name: str) -> None:
-    """Raise LoadError, saying what the bytes are, if they are clearly not a robot description."""
+    """Raise a LoadError that says what the bytes are, if they are clearly not a robot description."""
     what = _foreign(data)
     if what:
-        found, _, fix = what.partition(". ")
-        raise LoadError(f"{name}: the file is {found}, {_EXPECTED} {fix}")
+        kind, _, fix = what.partition(". ")
+        raise LoadError(f"{name}: the file is {kind}, {_EXPECTED} {fix}")
 
 
 def _foreign(data: bytes) -> str | None:
@@ -157,8 +157,8 @@ def _is_binary_stl(data: bytes) -> bool:
     return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
 
 
-def unused_name(name: str, taken: Collection[str]) -> str:
-    """Return ``name``, with underscores appended until it is not among ``taken``."""
-    while name in taken:
+def unused_name(name: str, used: Collection[str]) -> str:
+    """Return ``name``, with underscores appended until it is not among ``used``."""
+    while name in used:
         name += "_"
     return name

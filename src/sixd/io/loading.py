@@ -49,24 +49,23 @@ def load(
         URDF, SDF and MJCF are distinguished by their root tag; ``.mat`` files hold a spatial_v2 model; xacro is
         expanded first (extra ``xacro``), if ``trust`` is True.
         ``"robot_descriptions:panda_description"`` is that module of the package robot_descriptions, if it is installed.
-    floating_base : whether a base that the file leaves open moves freely (q = [qw qx qy qz, x y z], measured from its
+    floating_base : whether a base that the file does not fix moves freely (q = [qw qx qy qz, x y z], relative to its
         pose in the file). If omitted, the format decides: a URDF's root link is fixed to the world; in SDF, each model
         without a joint to the world is free, unless it is static. True frees a URDF's root link, False fixes the
-        models of an SDF where they are. MJCF and spatial_v2 models say it themselves.
-    package_dirs : folders of the packages named in ``package://…`` and of the models in ``model://…``. Meshes are for
-        viewing and never required; a model that an SDF includes is.
-    arguments : values of a xacro file's arguments, such as ``{"prefix": "left_"}``; an error if it is not xacro.
-    srdf : an SRDF file of the robot, as ``source``: its group states become named configurations (``GROUP/NAME`` where
-        several groups have a state of that name; joints that it leaves out are neutral, mimic joints follow), and the
-        pairs of links whose collisions it disables ``model.disabled_collisions``.
-    trust : whether xacro may be expanded. A xacro file is a program: its expressions are Python, and can do all that
-        you can. It runs in a process of its own, for at most a minute and in 2 GiB of memory.
+        models of an SDF at their poses. MJCF and spatial_v2 models define their base themselves.
+    package_dirs : folders of the packages named in ``package://…`` and of the models in ``model://…``. Meshes are only
+        for viewing and may be missing; a model that an SDF includes must exist.
+    arguments : values of a xacro file's arguments, such as ``{"prefix": "left_"}``; an error if the file is not xacro.
+    srdf : an SRDF file of the robot, in the forms of ``source``. Its group states become named configurations
+        (``GROUP/NAME`` where several groups have a state of that name; joints that it leaves out are neutral, mimic
+        joints follow), its disabled pairs of links become ``model.disabled_collisions``.
+    trust : whether xacro may be expanded. A xacro file is a program: its Python expressions can do anything that your
+        account may do. It runs in a process of its own, for at most a minute and with at most 2 GiB of memory.
 
     Names in an SDF with several models are ``MODEL::NAME``, those of nested models ``OUTER::INNER::NAME``.
 
-    Possible mistakes in a file (a missing inertia, a misspelt name, an inertia that no body can have) cause a
-    ``ModelWarning`` for each kind, and are listed by ``sixd.check(model)``; a broken file raises ``LoadError`` with the
-    line.
+    Possible mistakes in a file (a missing inertia, a misspelt name, an inertia that no body can have) cause one
+    ``ModelWarning`` of each kind; ``sixd.check(model)`` lists them. A broken file raises ``LoadError`` with the line.
     """
     if not isinstance(trust, bool):
         raise ScalarTypeError(f"load: trust is {trust!r}, expected True or False.")
@@ -83,7 +82,7 @@ def load(
         options.package_dirs.extend(description.package_dirs)
         if description.arguments is not None:
             options = options._replace(arguments={**description.arguments, **(arguments or {})})
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers that no robot has are reported as findings
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd numbers are reported as findings
         model = _read(source, options)
     if srdf is not None:
         model = add_srdf(model, _document(read_source(srdf), options)[1])
@@ -99,7 +98,7 @@ class _Options(NamedTuple):
     trust: bool
 
 
-def _read(source: Any, options: _Options) -> Model:
+def _read(source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any], options: _Options) -> Model:
     floating_base, package_dirs, arguments, _ = options
     if isinstance(source, Mapping):
         _without_arguments("a dictionary", arguments)
@@ -123,9 +122,10 @@ def _read(source: Any, options: _Options) -> Model:
 
 
 def _document(read: Source, options: _Options, *, strict: bool = False) -> tuple[Source, Element]:
-    """Return a document, expanded if it is xacro, and its root; ``strict`` refuses arguments of what is not.
+    """Return a document, expanded if it is xacro, and its root; ``strict`` refuses arguments of other files.
 
-    xacro in a file of another name is expanded on request; else the reader refuses it, with its line.
+    xacro in a file without the ending ``.xacro`` is expanded if the caller passes ``trust`` or ``arguments``; else the
+    reader refuses it and names the line.
     """
     refuse_foreign(read.data, read.name)
     root = parse(read.data, read.name, encoding=read.encoding)
@@ -155,7 +155,7 @@ def summarize(findings: Iterable[Finding]) -> list[str]:
     """Return one sentence for each kind of finding, with the names of its bodies or joints."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for f in findings:
-        kind = f.message if f.code == "not-carried" else f.code  # those concern the whole model: one sentence each
+        kind = f.message if f.code == "not-carried" else f.code  # "not-carried": one sentence for each message
         kinds.setdefault(kind, {}).setdefault(f.message.rstrip("."), []).append(f.where)
     return [_sentence(names_of) for names_of in kinds.values()]
 

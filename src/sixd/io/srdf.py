@@ -1,7 +1,6 @@
-"""SRDF: what MoveIt's files add to a robot. Group states become named configurations, and the pairs of links whose
-collisions are disabled are kept in ``model.disabled_collisions``.
+"""SRDF, MoveIt's additions to a URDF: named configurations from group states, and disabled collision pairs.
 
-Groups, end effectors and virtual joints are skipped; a virtual joint that moves is reported by ``sixd.check``.
+Groups, end effectors and virtual joints are skipped; ``sixd.check`` reports a virtual joint that moves.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from sixd.model import Free, Joint, Model, ModelBuilder, Planar
 from sixd.model.parts import Finding
 from sixd.spatial.scalar import Array
 
-# the coordinates of MoveIt's joints of several in our order: planar x y θ, floating x y z qx qy qz qw
+# where our coordinates stand in MoveIt's: planar x y θ, floating x y z qx qy qz qw
 _ORDERS: dict[type[Joint], list[int]] = {Planar: [2, 0, 1], Free: [6, 3, 4, 5, 0, 1, 2]}
 
 
@@ -36,7 +35,7 @@ def add_srdf(model: Model, root: Element) -> Model:
         if count[name] > 1:
             name = f"{state.text('group')}/{name}"
         if name in seen:
-            message = f"{state.location}: its group has a second state of this name, which is taken; rename one"
+            message = f"{state.location}: its group has a second state of this name, which is used; rename one"
             builder.notes.append(Finding("group-state", name, message))
         seen.add(name)
         values = _values(model, state, builder.notes)
@@ -46,9 +45,7 @@ def add_srdf(model: Model, root: Element) -> Model:
             raise state.error(str(error)) from None
     for joint in root.find_all("virtual_joint"):
         if joint.text("type") != "fixed":
-            message = (
-                f"the SRDF's virtual joint is {joint.text('type')}, which is not taken; load with floating_base=True"
-            )
+            message = f"the SRDF's virtual joint is {joint.text('type')} and is ignored; load with floating_base=True"
             builder.notes.append(Finding("virtual-joint", joint.text("name"), message, True))
     pairs = [_pair(model, element, builder.notes) for element in root.find_all("disable_collisions")]
     configurations = builder.build().configurations
@@ -59,7 +56,7 @@ def add_srdf(model: Model, root: Element) -> Model:
 
 
 def _values(model: Model, state: Element, notes: list[Finding]) -> dict[str, Array]:
-    """Return the coordinates of the joints that a ``<group_state>`` names; those that do not move are left out."""
+    """Return the coordinates of the joints that a ``<group_state>`` names; fixed joints are left out."""
     values: dict[str, Array] = {}
     for element in state.find_all("joint"):
         name = element.text("name")
@@ -69,7 +66,7 @@ def _values(model: Model, state: Element, notes: list[Finding]) -> dict[str, Arr
                 notes.append(Finding("group-state", name, f"{element.location}: {hint} It is left out."))
             continue
         if name in values:
-            message = f"{element.location}: state {state.text('name')!r} has it twice, the last is taken; delete one"
+            message = f"{element.location}: state {state.text('name')!r} has it twice, the last is used; delete one"
             notes.append(Finding("group-state", name, message))
         joint = model.joint(name).joint
         numbers = np.array(element.numbers("value", joint.nq))

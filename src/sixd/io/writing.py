@@ -1,4 +1,4 @@
-"""What the writers of robot files share: names and numbers as XML attributes, and files written whole."""
+"""Shared by the writers of robot files: names and numbers as XML attributes, and files written completely."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sixd.model.model import require_model
 
 
 def require_writable(where: str, model: Model, *, configurations: bool = False) -> None:
-    """Raise unless it is a Model of numbers whose names, also of ``configurations``, XML can hold."""
+    """Raise unless it is a Model of numbers and XML can hold its names (and those of ``configurations``)."""
     require_model(where, model)
     model.require_numeric(where)
     for name in (model.name, *model.frames, *model.joint_names, *(model.configurations if configurations else ())):
@@ -23,7 +23,7 @@ def require_writable(where: str, model: Model, *, configurations: bool = False) 
 
 
 def base_frame(model: Model) -> str | None:
-    """Return the first frame on the world: its link gets the inertia fixed there, as other readers drop the world's."""
+    """Return the first frame on the world: its link gets the inertia fixed there; other readers drop the world's."""
     on_world = (name for name, f in model.frames.items() if not f.body and not name.startswith("joint:"))
     return next((name for name in on_world if name != "world"), None)
 

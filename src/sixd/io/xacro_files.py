@@ -1,7 +1,8 @@
-"""xacro: expanded by the package xacrodoc, in a process of its own, and read as any other text.
+"""xacro: expanded by the package xacrodoc in a process of its own.
 
-A xacro file is a program, so it is expanded only where the caller trusts it. Packages in ``$(find NAME)`` are searched
-as those of meshes are, and nothing that xacrodoc remembers is used or kept. The limits are in ``sixd.file_limits``.
+A xacro file is a program, so it is expanded only if the caller trusts it. Packages in ``$(find NAME)`` are searched
+like those of meshes; xacrodoc's own memory of packages is neither used nor changed. ``sixd.file_limits`` has the
+limits.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from sixd.io.xml import Element, parse
 _ARGUMENT = re.compile(r"""<xacro:arg\s[^>]*?name\s*=\s*["']([^"']*)["']|\$\(arg\s+([^)\s]+)\s*\)""")
 _NOT_FOUND = re.compile(r"Package not found: (\S+)")
 _LONGEST_REASON = 300  # characters of xacro's message that are repeated
-# modules are found where this process finds them, and not in the working folder
+# the new process imports modules from where this one does, not from the working folder
 _START = "import sys; sys.path[:] = sys.argv[2:]; exec(sys.argv[1])"
 
 
-def is_xacro(source: Source, root: Element, arguments: Mapping[str, Any] | None) -> bool:
+def is_xacro(source: Source, root: Element, arguments: Mapping[str, object] | None) -> bool:
     """Whether a robot's document is xacro; raises if there are arguments and it is not."""
-    found = source.name.endswith(".xacro") or (root.tag in ("robot", "sdf") and find_xacro(root) is not None)
-    if arguments is not None and not found:
+    xacro = source.name.endswith(".xacro") or (root.tag in ("robot", "sdf") and find_xacro(root) is not None)
+    if arguments is not None and not xacro:
         raise LoadError(
             f"load: arguments are given, but {source.name} is not xacro: nothing in it depends on them. Leave them out."
         )
-    return found
+    return xacro
 
 
 def expand(
     source: Source,
-    arguments: Mapping[str, Any] | None,
+    arguments: Mapping[str, object] | None,
     package_dirs: Iterable[str | os.PathLike[str]],
     *,
     trust: bool,
@@ -51,8 +52,8 @@ def expand(
     if not trust:
         raise LoadError(
             f"load: {source.name} is xacro and trust is False, expected True: a xacro file is a program, whose Python "
-            f"expressions can do all that you can. If you trust its author: sixd.load(…, trust=True), or --trust in a "
-            f"shell. Or expand it where it can do no harm: xacro robot.urdf.xacro > robot.urdf."
+            f"expressions can do anything that your account may do. If you trust its author: sixd.load(…, trust=True), "
+            f"or --trust in a shell. Or expand it where it can do no harm: xacro robot.urdf.xacro > robot.urdf."
         )
     if any(importlib.util.find_spec(name) is None for name in ("xacro", "xacrodoc")):
         raise MissingPackageError(
@@ -72,8 +73,8 @@ def expand(
 
 
 def _answer(source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply of the process that expands a file; raises if it is stopped by a limit, or ends without one."""
-    import json  # with the next 7 ms, which loading other files does not need
+    """Return the reply of the process that expands a file; raises if a limit stops it or it ends without a reply."""
+    import json  # this import and the next take 7 ms, which other files do not need
     import subprocess
 
     seconds, memory = file_limits.XACRO_SECONDS, file_limits.XACRO_MEMORY
@@ -99,15 +100,15 @@ def _stopped(source: Source, reason: str) -> str:
     return f"{source.name}: xacro cannot expand the file: {reason}. Do its macros, loops or lists grow without end?"
 
 
-def _values(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the arguments as xacro takes them: as texts."""
+def _values(arguments: Mapping[str, object]) -> dict[str, str]:
+    """Return the arguments as text, the form that xacro expects."""
     if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
         raise ScalarTypeError(f"load: arguments is {arguments!r}, expected a mapping such as {{'prefix': 'left_'}}.")
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
 
 
 def _check_names(source: Source, text: str, includes: list[str], values: Mapping[str, str]) -> None:
-    """Raise if there is an argument that no file declares or uses: xacro would ignore it."""
+    """Raise for an argument that no file declares or uses, which xacro would ignore."""
     if not values:
         return
     texts = [text, *(Path(name).read_text("utf-8", "replace") for name in includes if is_file(Path(name)))]
@@ -130,13 +131,13 @@ def _package_name(folder: Path) -> str | None:
 
 
 def _reason(source: Source, error: str, kinds: list[str], inside: str) -> str:
-    """Return the message for an error of xacro, with the file in which it occurred."""
+    """Return the message for an error of xacro, with the file in which it happened."""
     text = " ".join(error.split()) or kinds[0]
     missing = _NOT_FOUND.search(text)
     if missing:
-        text = f"the package {missing.group(1)!r} is not found; give package_dirs=…, the folders that packages are in"
+        text = f"the package {missing.group(1)!r} is not found; pass package_dirs=…, the folders of the packages"
     elif "RecursionError" in kinds:
         text = "its macros or includes call each other without end"
-    text = text.partition(" [Errno")[0]  # which repeats what is before it
+    text = text.partition(" [Errno")[0]  # the rest repeats it
     other = f", in {Path(inside).name}" if inside and Path(inside).name != source.name else ""
     return f"{source.name}: xacro cannot expand the file{other}: {text[:_LONGEST_REASON].rstrip('.')}."

@@ -10,11 +10,12 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
 def limit(seconds: float, memory: int) -> None:
-    """Limit processor time [s] and address space [bytes], where the system can."""
+    """Limit CPU time [s] and address space [bytes], where the system can."""
     try:
         import resource
     except ImportError:  # Windows: the process that waits for this one limits the time
@@ -27,7 +28,7 @@ def limit(seconds: float, memory: int) -> None:
             continue
 
 
-def find_package(name: str, roots: list[tuple[str, str | None]], otherwise: Any) -> str:
+def find_package(name: str, roots: list[tuple[str, str | None]], otherwise: Callable[[str], object]) -> str:
     """Return the folder of a package; ``roots`` are folders, each with the name in its ``package.xml`` or None."""
     for base, manifest in roots:
         if os.path.isdir(os.path.join(base, name)):
@@ -55,16 +56,16 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def kinds(error: BaseException | None) -> list[str]:
-    """Return the names of the classes of an error and of those that it comes from; xacro keeps them as ``exc``."""
-    found: list[str] = []
-    while error is not None and len(found) < 20:
-        found.append(type(error).__name__)
+    """Return the names of the classes of an error and of its causes, which xacro keeps as ``exc``."""
+    names: list[str] = []
+    while error is not None and len(names) < 20:
+        names.append(type(error).__name__)
         error = getattr(error, "exc", None) or error.__cause__ or error.__context__
-    return found
+    return names
 
 
 def main() -> None:
-    """Answer the request on standard input; what xacro or the file prints goes to standard error."""
+    """Answer the request on standard input; output of xacro and of the file goes to standard error."""
     answers = os.dup(1)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is reported by the process that waits

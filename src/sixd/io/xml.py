@@ -1,7 +1,7 @@
 """XML with line numbers, safe for untrusted files.
 
-Elements keep the line on which they begin, for error messages. Any DTD is refused, so that no entity is
-expanded or fetched. Text before the document and null bytes after it, which real files contain, are skipped.
+Elements keep the line on which they begin, for error messages. Any DTD is refused, so that no entity is expanded or
+fetched. Text before the document and null bytes after it, which occur in real files, are skipped.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def parse(data: bytes, source: str, *, encoding: str | None = None) -> Element:
 
 
 def _to_utf8(data: bytes) -> bytes:
-    """Return the document in UTF-8; decoded by its byte-order mark, its declared encoding, UTF-8 or Latin-1."""
+    """Return the document in UTF-8, decoded by its byte-order mark, declared encoding, UTF-8 or Latin-1."""
     declared = _DECLARED.match(data, _beginning(data))
     name = declared.group(1).decode("ascii", "replace") if declared else "utf-8"
     for mark, encoding in _WIDE.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,21 +12,14 @@ from sixd.api.manifold import integrate
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.public import declaration
 from sixd.errors import ScalarTypeError, ShapeError, TraceError
-from sixd.forces.elements import elements
 from sixd.jax.functions import as_array, call, common_dtype, evaluate
 from sixd.jax.operators import operator_of
 from sixd.jax.rollouts import roll, rolled_of
 from sixd.model.system import System, require_system
-from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Setting, step_request
+from sixd.simulation.arguments import positive, whole
+from sixd.simulation.gradients.whole_step import MOST_OPERATIONS, Motion, require_arrays, step_request
 from sixd.simulation.problem import PROJECTED
-from sixd.simulation.setup import positive, whole
-
-
-class Motion(NamedTuple):
-    """States along a motion, the start first: q (…, steps + 1, nq), qd (…, steps + 1, nv)."""
-
-    q: jax.Array
-    qd: jax.Array
+from sixd.simulation.scenario import Scenario
 
 
 def step(
@@ -69,14 +62,17 @@ def step(
     """
     where = "sixd.jax.step"
     require_system(where, model)
-    setting, more = _setting(where, method, f_ext, forces, parameters, constraints, stabilisation)
+    run, more = _scenario(
+        where, model, method=method, f_ext=f_ext, forces=forces, parameters=parameters, constraints=constraints,
+        stabilisation=stabilisation,
+    )  # fmt: skip
     given = {"q": q, "qd": qd, "dt": dt, "t": t, "tau": tau, **more}
     arrays = {name: as_array(where, name, x) for name, x in given.items() if x is not None or name != "tau"}
     # numbers do not widen arrays
     dtype = common_dtype([x for name, x in arrays.items() if name not in ("dt", "t") or hasattr(given[name], "dtype")])
     if tau is None:
         arrays["tau"] = jnp.zeros(model.nv, dtype)
-    request = step_request(model, setting, dtype)
+    request = step_request(where, run, dtype)
     if request is None:
         raise TraceError(
             f"{where}: a step of {model.name!r} by {method!r} iterates (dry friction, rigid limits, contact, the "
@@ -88,25 +84,13 @@ def step(
     return found[0], found[1]
 
 
-def _setting(
-    where: str,
-    method: str = "rk4",
-    f_ext: Any = None,
-    forces: Any = (),
-    parameters: Mapping[str, Any] | None = None,
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
-) -> tuple[Setting, dict[str, Any]]:
-    """What acts in a step, and its arrays by name."""
-    if _is_function(f_ext):
-        raise ScalarTypeError(f"{where}: f_ext is a function, expected an array (…, nb, 6).")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
-    every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
-    names = tuple(str(name) for name in parameters or {})
-    strength = positive(where, "stabilisation", stabilisation, "1/s")
-    setting = Setting(where, method, f_ext is not None, elements(where, every), names, constraints, strength)
-    return setting, ({} if f_ext is None else {"f_ext": f_ext}) | dict(parameters or {})
+def _scenario(where: str, model: System, **options: Any) -> tuple[Scenario, dict[str, Any]]:
+    """The scenario of a step, and its arrays by name."""
+    f_ext, parameters = options.get("f_ext"), options.get("parameters")
+    require_arrays(where, "array", f_ext, parameters)
+    options["parameters"] = {} if parameters is None else parameters
+    run = Scenario(model, where=where, **options)
+    return run, ({} if f_ext is None else {"f_ext": f_ext}) | dict(run.parameters)
 
 
 def rollout(
@@ -199,15 +183,15 @@ def _fused(
     if _is_function(controls):
         raise ScalarTypeError(f"{where}: controls is a function, expected an array with fused=True.")
     taus = _controls(where, model, controls, steps)
-    setting, more = _setting(where, **options)
+    run, more = _scenario(where, model, **options)
     extra = [as_array(where, name, x) for name, x in more.items()]
     dtype = common_dtype([as_array(where, "q", q), as_array(where, "qd", qd), taus, *extra])
     first, rate = (as_array(where, name, x).astype(dtype) for name, x in (("q", q), ("qd", qd)))
     q, qd = _start(model, first, rate, taus, dtype, options)
     if taus.shape[-2] == 0:
         return Motion(q[..., None, :], qd[..., None, :])
-    h = positive(where, "dt", dt, "s", zero=False)
-    rolled = rolled_of(model, setting, dtype)
+    h = positive(where, "dt", dt, "s")
+    rolled = rolled_of(run, dtype)
     given = (q, qd, taus.astype(dtype), *(x.astype(dtype) for x in extra))
     return Motion(*roll(rolled, float(h), float(t), given))
 

@@ -22,11 +22,11 @@ from sixd.errors import TraceError
 from sixd.jax.functions import call
 from sixd.jax.operators import Shape, number_of
 from sixd.model.memo import remember
-from sixd.model.system import System
 from sixd.runtime.cuda.device import device, own_architecture
 from sixd.runtime.xla import TABLE, PlanReference, XlaPlan, device_words
 from sixd.simulation.gradients.adjoint_steps import TAU, Pair, forward_backward_steps
-from sixd.simulation.gradients.whole_step import Setting
+from sixd.simulation.gradients.whole_step import equations
+from sixd.simulation.scenario import Scenario
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 
 _ALONG = ("q", "qd")
@@ -34,22 +34,20 @@ _WHERE = "sixd.jax.rollout"
 
 
 class JaxRollout:
-    """The steps of a setting for one system, there and back."""
+    """The steps of a scenario, forward and backward."""
 
-    def __init__(self, system: System, setting: Setting, dtype: str, key: bytes) -> None:
-        setting.check(system)
-        self.system, self.setting, self.dtype, self.key = system, setting, dtype, key
-        problem = setting.problem(system, dtype)
+    def __init__(self, run: Scenario, dtype: str, key: bytes) -> None:
+        self.system, self.method, self.dtype, self.key = run.model, run.method, dtype, key
+        self.problem = problem = equations(_WHERE, run, dtype)(run.model)
         self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
-        self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
+        self.start = np.concatenate([np.zeros(0), *(force.start(run.model) for force in problem.forces)])
         self._pairs: dict[CodeTarget, Pair] = {}
 
     def pair(self, platform: str) -> Pair:
         """The code for the processor ("cpu") or for GPUs."""
         target = cpu if platform == "cpu" else cuda(own_architecture(_WHERE))
         if target not in self._pairs:
-            problem = self.setting.problem(self.system, self.dtype)
-            made = forward_backward_steps(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            made = forward_backward_steps(self.problem, self.method, self.dtype, None, target, _ALONG)
             self._pairs[target] = made
         return self._pairs[target]
 
@@ -59,12 +57,13 @@ class JaxRollout:
         return self.pair("cpu" if jax.default_backend() == "cpu" else "cuda")
 
 
-def rolled_of(system: System, setting: Setting, dtype: str) -> JaxRollout:
-    """The steps of a setting, found again as long as something holds them."""
-    found: list[Any] = remember(system, ("rollout of XLA", setting, dtype), lambda: [os.urandom(16), None])
+def rolled_of(run: Scenario, dtype: str) -> JaxRollout:
+    """The steps of a scenario, found again as long as something holds them."""
+    key = "rollout of XLA", run.structure, dtype
+    found: list[Any] = remember(run.model, key, lambda: [os.urandom(16), None])
     made = found[1]() if found[1] is not None else None  # weak: it holds the system
     if made is None:
-        made = JaxRollout(system, setting, dtype, found[0])
+        made = JaxRollout(run, dtype, found[0])
         found[1] = weakref.ref(made)
     return made
 

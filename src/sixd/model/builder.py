@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +21,8 @@ from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import compose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 MASSLESS = Inertia(0.0)
 
@@ -214,7 +210,7 @@ class ModelBuilder:
         shape: Shape,
         placement: ArrayLike | None = None,
         *,
-        color: tuple[float, float, float, float] | None = None,
+        color: tuple[float, ...] | None = None,
         name: str = "",
     ) -> None:
         """Add a shape to be drawn on a body or frame; it has no effect on the dynamics."""

@@ -10,7 +10,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import FILE, PROPERTIES, Frame, Shape
 from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _EXAMPLE = "(sixd.Shape('box', (0.1, 0.1, 0.2)),)"
 

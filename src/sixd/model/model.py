@@ -25,12 +25,10 @@ from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Fra
 from sixd.model.system import System, library
 from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import transform_from_pose
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
     Placement = ArrayLike | None  # a pose (4, 4), the identity by default
 

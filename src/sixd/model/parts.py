@@ -126,7 +126,7 @@ class Visual:
     body: int
     shape: Shape
     pose: Array = field(default_factory=lambda: np.eye(4))
-    color: tuple[float, float, float, float] | None = None
+    color: tuple[float, ...] | None = None
     name: str = ""
 
 

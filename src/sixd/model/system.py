@@ -15,11 +15,9 @@ import numpy as np
 from sixd import body_marks
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model import manifold
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from sixd.model.constraint import Constraint
     from sixd.model.parts import Frame
 

@@ -17,11 +17,9 @@ from sixd.model.joints import Free, Joint, Revolute, Spherical
 from sixd.model.manifold import UNIT
 from sixd.model.parts import PER_Q, PER_V, Finding
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_object, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, is_object, require_scalars
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from sixd.model.model import Model
 
 TWO_TURNS = 4 * math.pi  # rad: an angle beyond it, of a joint with limits, looks like degrees

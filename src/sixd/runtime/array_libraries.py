@@ -12,9 +12,24 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import DeviceError, ScalarTypeError
-from sixd.runtime.cuda.arrays import ON_GPU, refuse_gradient
+from sixd.runtime.cuda.arrays import ON_GPU, Library, refuse_gradient
 
 NUMPY, TENSOR, GPU = range(3)  # kinds of arguments: what NumPy reads, tensors on the processor, arrays on a GPU
+
+# of arrays in the memory of the CPU
+NUMPY_LIBRARY = Library(
+    np,
+    lambda device: 0,
+    lambda like, shape: np.empty(shape, like.dtype),
+    lambda x, shape: np.ascontiguousarray(np.broadcast_to(x, shape)),
+    lambda like, shape, value: np.full(shape, value, like.dtype),
+    np.broadcast_to,
+    lambda like, array: np.array(array, like.dtype),
+    lambda x: x,
+    np.copy,
+    np.where,
+    on_gpu=False,
+)
 
 _NUMBERS = (float, int, np.float64, np.float32)
 # most arguments are of these types

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -59,7 +59,7 @@ def apply(
 class Prepared(NamedTuple):
     """Checked arrays, the shape to which their leading dimensions broadcast, and the dtype of the results."""
 
-    arrays: list[Array]
+    arrays: list[Any]
     batch: tuple[int, ...]
     dtype: Any
 
@@ -67,7 +67,8 @@ class Prepared(NamedTuple):
 def prepare(where: str, arguments: list[Argument]) -> Prepared:
     """The arguments as arrays whose cores and batch dimensions fit."""
     arrays = [_to_array(where, a) for a in arguments]
-    return Prepared(arrays, _batch_shape(where, arguments, arrays), _result_dtype(arrays))
+    shapes = [x.shape[: x.ndim - len(a.core)] for a, x in zip(arguments, arrays, strict=True)]
+    return Prepared(arrays, common_batch(where, [a.name for a in arguments], shapes), _result_dtype(arrays))
 
 
 def broadcast(where: str, arguments: list[Argument]) -> Prepared:
@@ -145,12 +146,12 @@ def _dots(core: tuple[int, ...]) -> str:
     return "(" + ", ".join(["...", *(str(n) for n in core)]) + ")"
 
 
-def _batch_shape(where: str, arguments: list[Argument], arrays: list[Array]) -> tuple[int, ...]:
-    shapes = [x.shape[: x.ndim - len(a.core)] for a, x in zip(arguments, arrays, strict=True)]
+def common_batch(where: str, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape to which the leading dimensions of arrays broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        listed = ", ".join(f"{a.name} {s}" for a, s in zip(arguments, shapes, strict=True))
+        listed = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(names, shapes, strict=True))
         raise ShapeError(
             f"{where}: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."
         ) from None

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.kernel import row_kernel
-from sixd.simulation.diagnostics import divergence_warning, unsolved_warning, warn
+from sixd.simulation.diagnostics import divergence_warning, unsolved_warning
 from sixd.simulation.progress import finish
-from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import RecordBuffer, Runner, StateRecords
+from sixd.simulation.user_warnings import is_quiet, warn
 from sixd.spatial.scalar import Array
+from sixd.trajectory.device_trajectory import DeviceTrajectory
 from sixd.trajectory.trajectory import Trajectory
 
 
@@ -26,12 +27,11 @@ def collect(
     on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None,
     runner: Runner | None = None,
-    stacklevel: int = 3,
-) -> Trajectory:
+) -> Any:
     """Return the trajectory of all pieces, which are in the buffer already if there is one.
 
     ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
-    fixed. ``stacklevel`` is that of warnings.
+    fixed.
     """
     where = setup.problem.where
     law = None if setup.problem.law is None else _compiled_law(setup)
@@ -42,7 +42,8 @@ def collect(
         if runner is not None:
             facts.update(runner.facts)
         if law is not None:
-            records = records._replace(tau=law(records.t.astype(setup.dtype), records.q, records.qd))
+            t = setup.library.upload(setup.q, records.t.astype(setup.dtype))
+            records = records._replace(tau=law(t, records.q, records.qd))
         return make_trajectory(setup, records, facts)
 
     try:
@@ -60,10 +61,10 @@ def collect(
     found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:
         found = replace(found, interrupted=True)
-        warn(where, _interruption(found, runner), stacklevel)
-    if (runner is not None or not interrupted) and not is_quiet():
-        warn(where, divergence_warning(found, runner), stacklevel)
-        warn(where, unsolved_warning(found), stacklevel)
+        warn(where, _interruption(found, runner))
+    if (runner is not None or not interrupted) and not is_quiet() and not setup.library.on_gpu:
+        warn(where, divergence_warning(found, runner))
+        warn(where, unsolved_warning(found))
     return found
 
 
@@ -97,30 +98,25 @@ def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRec
     return StateRecords(t, q, qd, u, tau, friction)  # type: ignore[arg-type]
 
 
-def make_trajectory(
-    setup: Setup, records: StateRecords, facts: Mapping[str, Any], interrupted: bool = False
-) -> Trajectory:
+def make_trajectory(setup: Setup, records: StateRecords, facts: Mapping[str, Any], interrupted: bool = False) -> Any:
     """Return the trajectory of a setup's rows from their records; without ``tau`` forces are constant."""
-    problem, batch, tau = setup.problem, setup.batch, records.tau
+    problem, library, tau = setup.problem, setup.library, records.tau
     if tau is None:
-        tau = setup.constants["tau"][:, None] if "tau" in setup.constants else np.zeros((1, 1, 1))
-    tau = np.broadcast_to(tau.astype(setup.dtype, copy=False), records.qd.shape)
+        tau = setup.constants["tau"][:, None] if "tau" in setup.constants else setup.zeros((1, 1, 1))
+    elif not library.on_gpu:
+        tau = tau.astype(setup.dtype, copy=False)
     parameters = {name: setup.constants[name] for name in problem.parameters}
-    parameters = {name: np.broadcast_to(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
-    return Trajectory(
-        t=records.t,
-        q=_shaped(records.q, batch),
-        qd=_shaped(records.qd, batch),
-        system=problem.system,
-        tau=_shaped(tau, batch),
-        friction=None if records.friction is None else _shaped(records.friction, batch),
-        internal=_shaped(records.u, batch) if problem.nu else None,
-        forces=problem.forces,
-        parameters={name: _shaped(x, batch) for name, x in parameters.items()},
-        interrupted=interrupted,
-        facts=dict(facts),
-    )
-
-
-def _shaped(x: Array, batch: tuple[int, ...]) -> Array:
-    return x.reshape((*batch, *x.shape[1:]))
+    parameters = {name: library.view(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
+    fields: dict[str, Any] = {
+        "t": records.t,
+        "q": setup.shaped(records.q),
+        "qd": setup.shaped(records.qd),
+        "system": problem.system,
+        "tau": setup.shaped(library.view(tau, tuple(records.qd.shape))),
+        "friction": None if records.friction is None else setup.shaped(records.friction),
+        "internal": setup.shaped(records.u) if problem.nu else None,
+        "forces": problem.forces,
+        "parameters": {name: setup.shaped(x) for name, x in parameters.items()},
+        "facts": dict(facts),
+    }
+    return DeviceTrajectory(**fields) if library.on_gpu else Trajectory(**fields, interrupted=interrupted)

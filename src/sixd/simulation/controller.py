@@ -11,7 +11,6 @@ import copy
 import inspect
 import math
 import types
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from sixd.engine.artifact import graph_text
-from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning, TraceError
+from sixd.errors import ScalarTypeError, ShapeError, TraceError
 from sixd.simulation.problem import Problem
-from sixd.simulation.quiet import is_quiet
+from sixd.simulation.user_warnings import warn
 from sixd.spatial.scalar import Array
 
 _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
@@ -175,13 +174,11 @@ def can_be_compiled(problem: Problem) -> bool:
         pure = _is_pure(alone)
     except TraceError as error:
         choose = "To be silent, pass its forces as an array," if problem.where == "step" else _HOW_OFTEN
-        if not is_quiet():
-            warnings.warn(
-                f"{problem.where}: the controller cannot be part of the compiled step, so it is called every step, and "
-                f"its force is held over it. {choose} or fix it: {error}",
-                SimulationWarning,
-                stacklevel=4,
-            )
+        warn(
+            problem.where,
+            f"the controller cannot be part of the compiled step, so it is called every step, and its force is held "
+            f"over it. {choose} or fix it: {error}",
+        )
         return False
     if not pure:
         advice = problem.called_with_numbers

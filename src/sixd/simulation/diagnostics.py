@@ -6,7 +6,6 @@ The functions ``…_warning`` return the text of a warning, or None. The limits 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ import numpy as np
 from sixd.algorithms.crba import crba
 from sixd.algorithms.singular import condition, dependent_joints, is_large, usual_sizes
 from sixd.constraints.reduced_model import Reduced
-from sixd.errors import SimulationWarning
 from sixd.forces.elements import RigidForce
 from sixd.forces.joint_limits import limited_coordinates
 from sixd.model.model import Model
@@ -24,7 +22,6 @@ from sixd.model.validate import TWO_TURNS, turns_within_limits
 from sixd.simulation.nonsmooth.impulses.joint_rows import friction_joints, jumping_coordinates
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
-from sixd.simulation.quiet import is_quiet
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import Runner
@@ -41,12 +38,6 @@ _MOST_NAMES = 3
 # the last records before a joint ran away are examined
 _SINGULAR, _LAST = 1e3, 10
 _BELOW = 1e-3  # m or rad: a start deeper in the ground, or further beyond a limit, is reported
-
-
-def warn(where: str, text: str | None, stacklevel: int) -> None:
-    """Issue a warning, if there is a text; ``stacklevel`` as for ``warnings.warn`` in the caller."""
-    if text is not None and not is_quiet():
-        warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel + 1)
 
 
 # friction ---------------------------------------------------------------------------------------

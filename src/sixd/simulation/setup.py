@@ -1,14 +1,11 @@
-"""The setup of a simulation: the checked arguments of ``sixd.simulate`` as a problem and rows of states and constants.
-
-Here are also the checks of numbers and of the start; ``sixd.ensemble`` uses them too.
-"""
+"""The setup of a run: what of a scenario is compiled, and its start as arrays of states and constants."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,108 +17,162 @@ from sixd.engine.functions import Function
 from sixd.engine.kernel import batched
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.result_checks import require_regular
-from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up, unknown_name
-from sixd.forces.elements import elements
+from sixd.engine.targets import CodeTarget, cpu, cuda
+from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
-from sixd.model.system import System, require_system
+from sixd.model.system import System
+from sixd.runtime.array_libraries import GPU, NUMPY_LIBRARY, kind_of
 from sixd.runtime.batch import Argument, prepare
+from sixd.runtime.cuda.arguments import gpu_of, prepare_on_gpu
+from sixd.runtime.cuda.arrays import Library, library_of
+from sixd.runtime.cuda.device import device
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
-from sixd.simulation.problem import PROJECTED, STABILISED, Problem
+from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, Scalar, is_number
 from sixd.trajectory.labels import tree_behind
 
-_ARGUMENTS = ("q", "qd", "tau", "controller", "f_ext")  # names that no symbol can have
-_MOST_RECORDS = 1e9
+if TYPE_CHECKING:
+    from sixd.simulation.scenario import Scenario
+
 _UNASSEMBLED = 1e-6  # in a constraint's own unit: a start with larger errors is refused, the first step corrects others
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A problem and its start: rows of states, and of constants (one row for all, or as many).
+    """The equations of motion of a run, and its start: arrays of states, and of constants.
 
-    ``batch`` is the shape of the batch, whose entries are the rows.
+    q (rows, nq), qd (rows, nv), u (rows, nu), and constants (rows or 1, core) by name; ``batch`` is the shape of the
+    batch, whose states are the rows. ``library`` made the arrays, ``target`` is what they are computed on.
     """
 
     problem: Problem
     batch: tuple[int, ...]
-    q: Array
-    qd: Array
-    u: Array
-    constants: dict[str, Array]
+    q: Any
+    qd: Any
+    u: Any
+    constants: dict[str, Any]
     dtype: str
     sampled: SampledController | None
+    library: Library = NUMPY_LIBRARY
+    target: CodeTarget = cpu
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return len(self.q)
+        return int(self.q.shape[0])
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """An array of zeros."""
+        return self.library.full(self.q, shape, 0.0)
+
+    def number(self, x: float) -> Any:
+        """An array (1,): one number for all rows."""
+        return self.library.full(self.q, (1,), x)
+
+    def shaped(self, x: Any) -> Any:
+        """An array (rows, …) in the shape of the batch."""
+        return x.reshape((*self.batch, *x.shape[1:]))
+
+    def compiled(self, function: Function, *, parameters: bool = True) -> Callable[..., Any]:
+        """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …).
+
+        It has the parameters of each row, unless ``parameters`` is False.
+        """
+        names = self.problem.parameters if parameters else ()
+        made = batched(self.problem.where, function, self.problem.system, names, self.dtype)
+        values = [self.constants[name] for name in names]
+        return lambda *arrays, records=False: made(*arrays, *([x[:, None] for x in values] if records else values))
 
 
-def make_setup(
-    where: str,
-    system: System,
-    q: Any,
-    qd: Any,
-    *,
-    controller: Any,
-    sample_time: float | None,
-    f_ext: Any,
-    forces: Any,
-    parameters: Mapping[str, Any] | None,
-    constraints: str,
-    stabilisation: float,
-    seed: Any,
-    start: float | None = 0.0,
-    is_known: bool = False,
-) -> Setup:
-    """Return the setup of a simulation that begins at the time ``start`` [s]; raise if it cannot begin.
+def make_problem(
+    where: str, run: Scenario, seed: Any = None, *, has_tau: bool = False, checked: bool = False
+) -> tuple[Problem, SampledController | None]:
+    """Return the equations of motion of a run, and its controller if that is called with numbers.
 
-    ``start`` None: its state stands in for others, so that errors of constraints do not matter.
-    ``is_known``: its functions were compiled before, and are not traced again.
+    This decides what is compiled: functions that can be traced are part of the equations, arrays and forces of sampled
+    controllers are inputs. ``has_tau``: there are joint forces tau besides the controller's. ``checked``: its functions
+    were compiled before, and are not traced here.
     """
-    require_system(where, system)
+    system = run.model
     if not system.nv:
-        raise ScalarTypeError(f"{where}: {system.name!r} has no freedoms, expected a system that can move.")
-    rng = _generator(where, seed)
-    if isinstance(q, str):
-        start_q = named_start(where, system, q)
-        q = start_q(rng) if callable(start_q) else start_q
-    q = system.initial_configuration() if q is None else q
-    qd = np.zeros(system.nv, np.float32 if getattr(q, "dtype", None) == np.float32 else float) if qd is None else qd
-    interval = None if sample_time is None else positive(where, "sample_time", sample_time, "s", zero=False)
-    law, sampled, constant = classify_controller(where, controller, interval, seed)
-    given = _parameters(where, parameters)
-    if constraints not in (PROJECTED, STABILISED):
-        raise unknown_name(f"{where}: constraints", "choice", constraints, (PROJECTED, STABILISED))
+        raise ScalarTypeError(f"{where}: {system.name!r} has no degrees of freedom, expected a system that can move.")
+    law, sampled, constant = classify_controller(where, run.controller, run.sample_time, seed)
     problem = Problem(
         where,
         system,
         law=law,
-        has_tau=constant is not None or sampled is not None,
-        f_ext=f_ext if callable(f_ext) else None,
-        has_f_ext=f_ext is not None and not callable(f_ext),
-        forces=elements(where, forces),
-        parameters=tuple(given),
-        constraints=constraints,
-        stabilisation=positive(where, "stabilisation", stabilisation, "1/s"),
+        has_tau=has_tau or constant is not None or sampled is not None,
+        f_ext=run.f_ext if callable(run.f_ext) else None,
+        has_f_ext=run.f_ext is not None and not callable(run.f_ext),
+        forces=tuple(run.forces),
+        parameters=tuple(run.parameters),
+        constraints=run.constraints,
+        stabilisation=run.stabilisation,
     )
-    if not is_known:
+    if not checked:
         if law is not None and not can_be_compiled(problem):
             problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
         require_pure(problem)
-    arrays, batch, dtype = _arrays(problem, q, qd, constant, f_ext, given)
-    sticks = "friction" not in given or bool(arrays["friction"].any())
+    return problem, sampled
+
+
+def make_setup(
+    where: str,
+    run: Scenario,
+    q: Any,
+    qd: Any,
+    *,
+    seed: Any = None,
+    start: float = 0.0,
+    tau: Any = None,
+    steps: int | None = None,
+    checked: bool = False,
+) -> Setup:
+    """Return the setup of a run that begins at the time ``start`` [s]; raise if it cannot begin.
+
+    ``tau`` (…, nv), or (…, steps, nv), are joint forces besides those of the controller, which must then be a function
+    that can be compiled, or None. The numbers of arrays on a GPU are not checked. ``checked`` as for
+    :func:`make_problem`.
+    """
+    on_gpu = are_on_gpu(q, qd, tau, run)
+    problem, sampled = make_problem(where, run, seed, has_tau=tau is not None, checked=checked)
+    system, rng = run.model, _generator(where, seed)
+    if sampled is not None and (on_gpu or tau is not None):
+        raise _not_compiled(where, on_gpu)
+    if isinstance(q, str) and not on_gpu:
+        draw = named_start(where, system, q)
+        q = draw(rng) if callable(draw) else draw
+    arguments = {
+        "q": Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
+        "qd": Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
+    }
+    if steps is not None:
+        arguments["tau"] = Argument("controls", tau, (steps, system.nv), "steps, nv")
+    elif tau is not None:
+        arguments["tau"] = Argument("tau", tau, (system.nv,), f"nv of {system.name!r}")
+    elif problem.has_tau and sampled is None:
+        arguments["tau"] = Argument("controller", run.controller, (system.nv,), "nv, constant forces")
+    if problem.has_f_ext:
+        arguments["f_ext"] = Argument("f_ext", run.f_ext, (system.nb, 6), "nb, 6")
+    for name, x in run.parameters.items():
+        arguments[name] = Argument(name, x, parameter_shape(where, system, name))
+    read = _read_on_gpu if on_gpu else _read
+    arrays, batch, dtype, library = read(where, system, arguments)
+    if any(str(s) not in run.parameters for s in system.symbols):
+        system.require_numeric(where)
+    sticks = on_gpu or "friction" not in run.parameters or bool(arrays["friction"].any())
     problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
-    rows = len(arrays["q"])
-    require_unit_quaternions(where, system, "q", arrays["q"].reshape((*batch, system.nq)))
+    like, rows = arrays["q"], math.prod(batch)
     if sampled is not None:
         sampled = replace(sampled, batch=batch)
         arrays["tau"] = np.zeros((rows, system.nv), dtype)
-    parts = [force.start(system) for force in problem.forces]
-    u = np.tile(np.concatenate([np.zeros(0), *parts]).astype(dtype), (rows, 1))
+    u = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
+    shape = rows, len(u)
+    internal = library.rows(library.upload(like, u.astype(dtype)), shape) if u.any() else library.full(like, shape, 0.0)
     constants = {name: arrays[name] for name in problem.constants}
-    setup = Setup(problem, batch, arrays["q"], arrays["qd"], u, constants, dtype, sampled)
+    target = cuda(device(where, gpu_of(where, like)).architecture) if on_gpu else cpu
+    setup = Setup(problem, batch, like, arrays["qd"], internal, constants, dtype, sampled, library, target)
     _require_start(setup, start)
     return setup
 
@@ -129,42 +180,72 @@ def make_setup(
 # arguments --------------------------------------------------------------------------------------
 
 
-def _arrays(
-    problem: Problem, q: Any, qd: Any, constant: Any, f_ext: Any, parameters: Mapping[str, Any]
-) -> tuple[dict[str, Array], tuple[int, ...], str]:
-    """Return (rows, core) copies of all arguments that are arrays, the batch's shape and the dtype.
+def are_on_gpu(q: Any, qd: Any, tau: Any, run: Scenario) -> bool:
+    """Return whether one of the arrays of a run is on a GPU."""
+    return any(kind_of(x) == GPU for x in (q, qd, tau, run.controller, run.f_ext, *run.parameters.values()))
+
+
+def _not_compiled(where: str, on_gpu: bool) -> ScalarTypeError:
+    if on_gpu:
+        return ScalarTypeError(
+            f"{where}: the controller is called with numbers between the steps, but arrays are on a GPU, where all "
+            f"steps are one compiled program. Give a function (t, q, qd) -> tau of the functions of sixd.spatial, "
+            f"without sample_time and rng, or copy the arrays to the CPU."
+        )
+    return ScalarTypeError(
+        f"{where}: the controller cannot be run on traced scalars, so it cannot be differentiated. Write it "
+        f"with the functions of sixd.spatial (sin, sqrt, where …), or give its forces as an array."
+    )
+
+
+def _read(
+    where: str, system: System, arguments: Mapping[str, Argument]
+) -> tuple[dict[str, Any], tuple[int, ...], str, Library]:
+    """Return copies (rows, core) of all arguments by name, the batch's shape, the dtype and the library.
 
     There is one row for all if an array has no batch, but q and qd have all rows.
     """
-    where, system = problem.where, problem.system
-    arguments = [
-        Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
-        Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
-    ]
-    if constant is not None:
-        arguments.append(Argument("controller", constant, (system.nv,), "nv, constant forces"))
-    if problem.has_f_ext:
-        arguments.append(Argument("f_ext", f_ext, (system.nb, 6), "nb, 6"))
-    arguments += [Argument(name, x, parameter_shape(where, system, name)) for name, x in parameters.items()]
-    found, batch, kind = prepare(where, arguments)
+    single = getattr(arguments["q"].value, "dtype", None) == np.float32
+    starts = {"q": system.initial_configuration, "qd": lambda: np.zeros(system.nv, np.float32 if single else float)}
+    known = {k: a._replace(value=starts[k]()) if a.value is None and k in starts else a for k, a in arguments.items()}
+    prepared, batch, kind = prepare(where, list(known.values()))
     if kind is object:
         raise ScalarTypeError(f"{where}: arguments hold objects, expected numbers. For symbols see sixd.equations.")
-    if any(str(s) not in parameters for s in system.symbols):
-        system.require_numeric(where)
     dtype = np.dtype(kind).name
     arrays: dict[str, Array] = {}
-    for (name, _, core, _), x in zip(arguments, found, strict=True):
-        is_state = name in ("q", "qd")
-        shape = batch if is_state or x.ndim > len(core) else ()
+    for (name, argument), x in zip(known.items(), prepared, strict=True):
+        core = argument.core
+        shape = batch if name in starts or x.ndim > len(core) else ()
         rows = np.ascontiguousarray(np.broadcast_to(x.astype(dtype), shape + core))
         arrays[name] = rows.reshape((math.prod(shape), *core))
-        if not is_state and not np.isfinite(rows).all():  # NaN in a state stays in its row
-            raise ScalarTypeError(f"{where}: {name} holds NaN or infinity, expected finite numbers.")
-    if "friction" in parameters and (arrays["friction"] < 0).any():
+        if name not in starts and not np.isfinite(rows).all():  # NaN in a state stays in its row
+            raise ScalarTypeError(f"{where}: {argument.name} holds NaN or infinity, expected finite numbers.")
+    if "friction" in arrays and (arrays["friction"] < 0).any():
         raise ScalarTypeError(f"{where}: parameters: friction is negative in some entry, expected at least 0.")
-    if constant is not None:
-        arrays["tau"] = arrays.pop("controller")
-    return arrays, batch, dtype
+    require_unit_quaternions(where, system, "q", arrays["q"].reshape((*batch, system.nq)))
+    return arrays, batch, dtype, NUMPY_LIBRARY
+
+
+def _read_on_gpu(
+    where: str, system: System, arguments: Mapping[str, Argument]
+) -> tuple[dict[str, Any], tuple[int, ...], str, Library]:
+    """As :func:`_read`, for arrays on a GPU, which are not copied where their layout allows that."""
+    if isinstance(arguments["q"].value, str):
+        name = arguments["q"].value
+        raise ScalarTypeError(f"{where}: q is {name!r}, expected an array on the GPU, as other arguments are.")
+    given = {k: a for k, a in arguments.items() if a.value is not None}
+    prepared, batch, kind = prepare_on_gpu(where, list(given.values()))
+    found, arrays = dict(zip(given, prepared, strict=True)), {}
+    like = next(a.value for a in given.values() if kind_of(a.value) == GPU)
+    library, dtype = library_of(where, like), np.dtype(kind)
+    starts = {"q": system.initial_configuration, "qd": lambda: np.zeros(system.nv)}
+    for name, argument in arguments.items():
+        core = argument.core
+        x = found[name] if name in found else library.upload(like, starts[name]().astype(dtype))
+        own = tuple(x.shape[: x.ndim - len(core)])
+        shape = batch if name in starts or own else ()
+        arrays[name] = (x if own == shape else library.rows(x, shape + core)).reshape((math.prod(shape), *core))
+    return arrays, batch, dtype.name, library
 
 
 def named_start(where: str, system: System, name: str) -> Any:
@@ -182,33 +263,25 @@ def _generator(where: str, seed: Any) -> np.random.Generator:
         ) from None
 
 
-def _parameters(where: str, parameters: Any) -> dict[str, Any]:
-    """Return the parameters by name, symbols by their own."""
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ScalarTypeError(f"{where}: parameters is {parameters!r}, expected a mapping of names to arrays.")
-    given = {str(name): x for name, x in (parameters or {}).items()}
-    for name in _ARGUMENTS:
-        if name in given:
-            raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
-    return given
-
-
 # start ------------------------------------------------------------------------------------------
 
 
-def _require_start(setup: Setup, t: float | None) -> None:
-    """Raise if the mass matrix is singular, or if the start violates the constraints at the time t, if there is one."""
+def _require_start(setup: Setup, t: float) -> None:
+    """Raise if the mass matrix is singular, or if the start violates the constraints at the time t."""
     system, problem = setup.problem.system, setup.problem
     _require_friction(setup)
-    names = singular_joints(system) if isinstance(system, Model) and not problem.parameters else ()
-    if names:
-        require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
-    if t is not None and system.constraints and setup.rows:
-        errors = batched(problem.where, ERRORS, system, problem.parameters, setup.dtype)
-        times = np.full(setup.rows, t, setup.dtype)
-        error, rate = errors(setup.q, setup.qd, times, *(setup.constants[name] for name in problem.parameters))
+    require_inertia(problem)
+    if system.constraints and setup.rows and not setup.library.on_gpu:
+        error, rate = setup.compiled(ERRORS)(setup.q, setup.qd, np.full(setup.rows, t, setup.dtype))
         _require_small(setup, "q", error, 1.0, "sixd.assemble(model, q)")
         _require_small(setup, "qd", rate, np.abs(setup.qd).max(axis=-1), "sixd.assemble(model, q, qd)")
+
+
+def require_inertia(problem: Problem) -> None:
+    """Raise if the mass matrix of a tree is singular."""
+    system = problem.system
+    if isinstance(system, Model) and not problem.parameters and (names := singular_joints(system)):
+        require_regular(problem.where, system, tuple(system.joint_names.index(name) + 1 for name in names))
 
 
 def _require_friction(setup: Setup) -> None:
@@ -217,6 +290,8 @@ def _require_friction(setup: Setup) -> None:
     if not setup.rows or not isinstance(system, (Model, Reduced)):
         return
     if problem.parameters and system.symbols:
+        if setup.library.on_gpu:
+            return
         system = problem.system_with({name: setup.constants[name][0] for name in problem.parameters})
     tree = tree_behind(system)
     assert tree is not None
@@ -250,32 +325,4 @@ def _require_small(setup: Setup, name: str, error: Array, scale: Any, hint: str)
         raise AssemblyError(
             f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "
             f"they are off by {np.abs(error[worst]).max():.3g}, expected 0. Start from {hint}."
-        )
-
-
-# numbers ----------------------------------------------------------------------------------------
-
-
-def positive(where: str, name: str, value: Any, unit: str, *, zero: bool = True) -> float:
-    """Return a finite number of at least 0, or above 0 if not ``zero``, as a float."""
-    if isinstance(value, bool) or not is_number(value) or not (0 <= value < np.inf) or (not zero and value == 0):
-        raise ScalarTypeError(
-            f"{where}: {name} is {value!r}, expected a finite number {'of at least' if zero else 'above'} 0 [{unit}]."
-        )
-    return float(value)
-
-
-def whole(where: str, name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least ``least`` as an int."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a whole number of at least {least}.")
-    return int(value)
-
-
-def require_countable(where: str, records: float) -> None:
-    """Raise if there are more records than a simulation can be meant to have."""
-    if records > _MOST_RECORDS:
-        raise ScalarTypeError(
-            f"{where}: these are {records:.2g} records, expected at most {_MOST_RECORDS:.0e}. Give a longer dt, or "
-            f"record_every."
         )

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.spatial import scalar
-from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, DerivativeRule, Scalar, object_array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, ArrayLike, DerivativeRule, Scalar, object_array
 
 
 def _function(name: str) -> Callable[[Any], Dual]:

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, quaternion_from_rotation, skew
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, is_number, numeric, require_scalars, sin, sqrt, where, whole
+from sixd.spatial.scalar import (
+    Array,
+    ArrayLike,
+    Scalar,
+    atan2,
+    cos,
+    is_number,
+    numeric,
+    require_scalars,
+    sin,
+    sqrt,
+    where,
+    whole,
+)
 from sixd.spatial.transform import blocks, compose, make_pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _SERIES_BELOW = 0.25  # θ² where closed forms begin to cancel; the series are at rounding there
 _SERIES_BELOW_HALF = 0.01  # likewise of sin²(θ/2)

@@ -7,7 +7,7 @@ massless body with a first moment (as in dynamically equivalent models) is there
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from sixd.errors import ModelError, ShapeError, SingularError, require_known
 from sixd.spatial.density import moments_of_density
 from sixd.spatial.principal import PrincipalMoments, principal
 from sixd.spatial.rotation import EYE3, skew
-from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, exact, is_object, is_zero, require_scalars
 from sixd.spatial.transform import blocks
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def _require_symmetric(A: Array) -> None:

@@ -7,17 +7,14 @@ adds a force f_c with Sᵀf_c = 0. Numbers or SymPy expressions; all in one fram
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, exact, is_object, require_scalars
 from sixd.spatial.transform import crf
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _RANK = 1e-12  # entries below this part of the largest count as zero
 

@@ -10,15 +10,10 @@ roll, pitch, yaw.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.spatial.scalar import Array, Scalar, Vector, atan2, cos, exact, is_object, sign, sin, sqrt, where
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, Vector, atan2, cos, exact, is_object, sign, sin, sqrt, where
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)

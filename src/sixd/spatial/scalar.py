@@ -20,11 +20,12 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike as ArrayLike
+    from numpy.typing import NDArray
 
     Array = NDArray[Any]
 else:  # the import of numpy.typing needs 20 ms
-    Array = np.ndarray
+    Array, ArrayLike = np.ndarray, Any
 Scalar = Any  # a number, a SymPy expression, a traced scalar, or one of another class
 Vector = Array | Sequence[Scalar]  # numbers by index
 

@@ -11,17 +11,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sixd.errors import MissingPackageError, ModelError, ModelWarning, ShapeError
 from sixd.file_limits import mesh_problem
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, is_zero, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_sympy, is_zero, require_scalars
 
 Volume = Callable[[Scalar], Scalar]
 

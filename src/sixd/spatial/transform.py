@@ -8,16 +8,12 @@ frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function accep
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, rotation_from_rpy, skew
-from sixd.spatial.scalar import Array, Scalar, Vector, exact, is_object, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, Vector, exact, is_object, require_scalars
 
 
 @lru_cache(maxsize=64)

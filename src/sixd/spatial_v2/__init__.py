@@ -1,28 +1,13 @@
 """The names of the MATLAB toolbox spatial_v2, over this library.
 
-The code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are
-dictionaries with the original fields, numbered from 1 with 0 for the base; several outputs are a tuple; MATLAB's cells
-are lists. A model may be changed between any two calls; dynamics recognises its values and runs compiled code.
+Code of a course or paper written for the toolbox runs with ``from sixd.spatial_v2 import *``. Models are dictionaries
+with the original fields; bodies count from 1, and 0 is the base; several outputs are a tuple; MATLAB's cells are lists.
+A model may change between any two calls; dynamics recognises its values and runs compiled code.
 docs/from_spatial_v2.md lists every name with the native function that replaces it.
 """
 
 from sixd.io.spatial_v2.structures import get_gravity
-from sixd.spatial_v2.algebra import (
-    Fpt,
-    Vpt,
-    Xpt,
-    XtoV,
-    crf,
-    crm,
-    mcI,
-    plnr,
-    pluho,
-    plux,
-    rotx,
-    roty,
-    rotz,
-    xlt,
-)
+from sixd.spatial_v2.algebra import Fpt, Vpt, Xpt, XtoV, crf, crm, mcI, plnr, pluho, plux, rotx, roty, rotz, xlt
 from sixd.spatial_v2.basemotion import fbanim, fbkin
 from sixd.spatial_v2.contact import gcFD, gcontact, gcPosVel
 from sixd.spatial_v2.dynamics import (
@@ -51,16 +36,7 @@ from sixd.spatial_v2.extended import (
 )
 from sixd.spatial_v2.floating import FDfb, IDfb, floatbase
 from sixd.spatial_v2.index_sets import depth, kappa, mu, nu
-from sixd.spatial_v2.models import (
-    autoTree,
-    doubleElbow,
-    gfxExample,
-    planar,
-    rollingdisc,
-    scissor,
-    singlebody,
-    vee,
-)
+from sixd.spatial_v2.models import autoTree, doubleElbow, gfxExample, planar, rollingdisc, scissor, singlebody, vee
 from sixd.spatial_v2.motion import showmotion
 from sixd.spatial_v2.rotation import rq, rqd, rv, rx, ry, rz, skew
 from sixd.spatial_v2.sparsity import LTDL, LTL, expandLambda, mpyH, mpyL, mpyLi, mpyLit, mpyLt

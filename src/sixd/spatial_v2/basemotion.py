@@ -14,13 +14,13 @@ import numpy as np
 from sixd.errors import ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, vector
 from sixd.spatial.rotation import EYE3, rotation_to_euler
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.rotation import rq, rqd, rx, ry, rz
 
-_NEAR_SINGULAR = 1e-12  # smallest abs(cos q5) at which rates are solved for
+_NEAR_SINGULAR = 1e-12  # smallest abs(cos q5) for which rates are computed
 
 
-def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
+def fbkin(first: ArrayLike, second: ArrayLike | None = None, third: ArrayLike | None = None) -> Any:
     """Convert the motion of a floating base between joint variables and quaternion form.
 
     ==========================  =====================  ==========================================
@@ -34,7 +34,7 @@ def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
     ``fbkin(x, xd)``            (q, qd, qdd)           only the acceleration xd[7:] is read
     ==========================  =====================  ==========================================
 
-    Angles returned have q5 in [-π/2, π/2], q4 and q6 in [-π, π]. At q5 = ±π/2 the angles are still correct (q4 is
+    The returned angles have q5 in [-π/2, π/2], q4 and q6 in [-π, π]. At q5 = ±π/2 the angles are still correct (q4 is
     0), but their rates do not exist.
     """
     start = vector("fbkin", "first argument", first, 6, 7, 13)
@@ -47,7 +47,7 @@ def fbkin(first: Any, second: Any = None, third: Any = None) -> Any:
     return (q, *_rates(start, q, None if second is None else vector("fbkin", "xd", second, 13)))
 
 
-def fbanim(X: Any, Qr: Any = None) -> Array:
+def fbanim(X: ArrayLike, Qr: ArrayLike | None = None) -> Array:
     """Return joint data 6×N for animating a floating base from its states X, 13×N or 7×N (or 13×1×N, 7×1×N).
 
     Angles are unwrapped, so that they do not jump by π or 2π; no angle may change by π/2 or more from one sample to
@@ -63,7 +63,7 @@ def fbanim(X: Any, Qr: Any = None) -> Array:
         return Q
     rest = _samples("Qr", Qr)
     if rest.shape[1] != Q.shape[1]:
-        raise ShapeError(f"fbanim: Qr has {rest.shape[1]} samples, X {Q.shape[1]}; expected as many.")
+        raise ShapeError(f"fbanim: Qr has {rest.shape[1]} samples, X {Q.shape[1]}; expected the same number.")
     return np.concatenate([Q, rest])
 
 
@@ -83,7 +83,7 @@ def _to_quaternion(q: Array, qd: Array | None = None, qdd: Array | None = None) 
 
 
 def _angles(x: Array) -> Array:
-    """Return q (6,) of [quaternion; position; …]: R = Eᵀ turns about the moving x, y and z axes."""
+    """Return q (6,) of [quaternion; position; …]: R = Eᵀ is a product of rotations about the moving x, y and z axes."""
     return np.concatenate([x[4:7], rotation_to_euler("XYZ", rq(x[:4]).T)])
 
 
@@ -91,8 +91,8 @@ def _rates(x: Array, q: Array, xd: Array | None = None) -> tuple[Array, ...]:
     """Return (qd,) or, with xd, (qd, qdd) of the base at x."""
     if abs(np.cos(q[4])) < _NEAR_SINGULAR:
         raise SingularError(
-            "fbkin: q5 is ±π/2, where the angles' rates do not exist. Use the quaternion form, or convert only the "
-            "position: fbkin(x[:7])."
+            "fbkin: q5 is ±π/2, where the rates of the angles do not exist. Use the quaternion form, or convert only "
+            "the position: fbkin(x[:7])."
         )
     r, w, v = x[4:7], x[7:10], x[10:]
     J, _ = _axes(q[3:], np.zeros(3))
@@ -106,7 +106,7 @@ def _rates(x: Array, q: Array, xd: Array | None = None) -> tuple[Array, ...]:
 
 
 def _axes(angles: Array, rates: Array) -> tuple[Array, Array]:
-    """Return the axes of the three turns as columns in base coordinates, and their rates: ω = J θ̇."""
+    """Return the axes of the three rotations as columns in base coordinates, and their rates: ω = J θ̇."""
     first = rx(angles[0])
     axes = [EYE3[0].astype(float), first.T @ EYE3[1], (ry(angles[1]) @ first).T @ EYE3[2]]
     carrier = [np.zeros(3), rates[0] * axes[0], rates[0] * axes[0] + rates[1] * axes[1]]
@@ -128,7 +128,7 @@ def _nearest(angles: Array, before: Array) -> Array:
     """Return, of all angles that describe the same orientation, those nearest to ``before``."""
     a, b, c = angles
     candidates = [_near(np.array(t), before) for t in ((a, b, c), (a + np.pi, np.pi - b, c + np.pi))]
-    # the two candidates differ by π in the outer angles, so these are compared
+    # the two candidates differ by π in the outer angles: only these are compared
     return min(candidates, key=lambda t: abs(t[0] - before[0]) + abs(t[2] - before[2]))
 
 

@@ -1,8 +1,8 @@
 """Models recognised by their content, and the compiled code of their dynamics.
 
-A dictionary may be changed between any two calls, so each call compares the values that the dynamics read with those
-of earlier calls, as bytes: 4 µs for six bodies. A model with known values has its sixd Model and its compiled code at
-once; a new one is read and checked. Where models change at nearly every call, as in a sweep, new ones are not compiled.
+A dictionary may change between any two calls, so each call compares the values that the dynamics read with those of
+earlier calls, as bytes: 4 µs for six bodies. For known values the sixd Model and the compiled code are reused; a new
+model is read and checked. If models change at nearly every call, as in a sweep, new ones are not compiled.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from sixd.spatial.scalar import Array
 from sixd.spatial_v2.structure import assemble
 
 _FIELDS = ("NB", "parent", "jtype", "Xtree", "I")
-_MOST = 64  # models that are remembered
-_PATIENCE = 16  # calls of a model before it is compiled in a sweep: compiling takes as long as some 50 plain calls
-_LARGE = 30  # bodies beyond which compiling takes longer than a user waits for one call
+_MOST = 64  # cached models
+_PATIENCE = 16  # calls of a model before it is compiled in a sweep: compilation takes as long as some 50 plain calls
+_LARGE = 30  # bodies beyond which compilation takes longer than a user waits for one call
 _FLOAT = np.dtype(float)
 
 
 class Mechanism:
     """The values of a model dictionary, its sixd Model, and the kernels of the functions called so far.
 
-    ``floating`` is the same with a free joint in place of the first six, once it was needed.
+    ``floating`` is the same with a free joint in place of the first six; it is created when first needed.
     """
 
     def __init__(self, parts: Parts, tree: Model, content: Any = None) -> None:
@@ -40,21 +40,21 @@ class Mechanism:
         self.patience = _PATIENCE if content is None or _sweeping() or tree.nb > _LARGE else 1
         self.floating: Mechanism | None = None
         self._kernels: dict[Any, Kernel | None] = {}
-        self._met: deque[Any] = deque(maxlen=_MOST)  # variants that are not compiled
+        self._seen: deque[Any] = deque(maxlen=_MOST)  # variants that are not compiled
 
     def run(self, name: str, algorithm: Callable[..., Any], *, variant: Any = None, **arrays: Array) -> Any:
-        """Return ``algorithm(tree, *arrays)`` of one state: compiled, or plain while the model is new or cannot be.
+        """Return ``algorithm(tree, *arrays)`` of one state: compiled, or plain if the model is new or not compilable.
 
-        ``variant``, if any, is what else the algorithm depends on; it is compiled when it is met again.
+        ``variant`` is anything else that the algorithm depends on; a variant is compiled at its second use.
         """
         self.calls += 1
         key = name, variant, *[x.shape for x in arrays.values()]
         try:
             kernel = self._kernels[key]
         except KeyError:
-            is_new = variant is not None and key not in self._met
+            is_new = variant is not None and key not in self._seen
             if self.content is None or self.calls < self.patience or is_new:
-                self._met.append(key)
+                self._seen.append(key)
                 kernel = None
             else:
                 kernel = self._compile(key, algorithm, arrays)
@@ -64,7 +64,7 @@ class Mechanism:
             return algorithm(self.tree, *arrays.values())
 
     def _compile(self, key: Any, algorithm: Callable[..., Any], arrays: dict[str, Array]) -> Kernel | None:
-        """The kernel of an algorithm; None if it divides by a constant zero, as forward dynamics of no mass does."""
+        """Return the kernel of an algorithm; None if it divides by a constant zero, as in dynamics without mass."""
         shapes = {name: x.shape for name, x in arrays.items()}
         try:
             kernel: Kernel | None = row_kernel(key[0], algorithm, shapes, self.tree, "float64")
@@ -74,55 +74,55 @@ class Mechanism:
         return kernel
 
 
-_known: OrderedDict[Any, Mechanism] = OrderedDict()  # by content, the one used last at the end
+_known: OrderedDict[Any, Mechanism] = OrderedDict()  # by content, the most recently used last
 _last: dict[int, Mechanism] = {}  # by the dictionary's identity: comparing bytes is faster than hashing them
 _new: deque[Mechanism] = deque(maxlen=3)
 _lock = Lock()
 
 
 def mechanism(where: str, model: Mapping[str, Any], *, several: bool = True) -> Mechanism:
-    """Return the mechanism of a model's current values; raise if they are not those of a model.
+    """Return the mechanism of a model's current values; raises if they are invalid.
 
-    ``several`` admits joints of several freedoms.
+    ``several`` allows joints of several degrees of freedom.
     """
-    found = _mechanism(where, model)
-    if not several and found.tree.nv != found.parts.count:
+    mech = _mechanism(where, model)
+    if not several and mech.tree.nv != mech.parts.count:
         read(where, model)  # raises
-    return found
+    return mech
 
 
 def _mechanism(where: str, model: Mapping[str, Any]) -> Mechanism:
     content = _content(model)
-    found = _last.get(id(model))
-    if found is not None and found.content == content:
-        return found
+    mech = _last.get(id(model))
+    if mech is not None and mech.content == content:
+        return mech
     if content is None:
         parts = read(where, model, several=True)
         return Mechanism(parts, assemble(parts))
     with _lock:
-        found = _known.get(content)
-        if found is None:
+        mech = _known.get(content)
+        if mech is None:
             parts = read(where, model, several=True)
-            found = _known[content] = Mechanism(parts, assemble(parts), content)
-            _new.append(found)
+            mech = _known[content] = Mechanism(parts, assemble(parts), content)
+            _new.append(mech)
             if len(_known) > _MOST:
                 _known.popitem(last=False)
         _known.move_to_end(content)
         if len(_last) >= _MOST:
             _last.clear()
-        _last[id(model)] = found
-    return found
+        _last[id(model)] = mech
+    return mech
 
 
-def row(where: str, name: str, value: Any, size: int) -> Array:
-    """Return a vector of that size as floats, or with symbols; an array that is one already is returned as it is."""
+def state_vector(where: str, name: str, value: Any, size: int) -> Array:
+    """Return a vector of that size as floats, or with symbols; a vector of floats is returned as it is."""
     if type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (size,):
         return value
     return vector(where, name, value, size, symbols=True)
 
 
 def _sweeping() -> bool:
-    """Whether the models that were new last were not used often enough to pay for their compilation."""
+    """Whether the latest new models were used too rarely to be worth compiling."""
     return len(_new) == _new.maxlen and all(m.calls < _PATIENCE for m in _new)
 
 
@@ -148,7 +148,7 @@ def _value(x: Any) -> Any:
         if x.dtype == object:
             return x.shape, tuple([_value(entry) for entry in x.ravel().tolist()])
     elif kind is list or kind is tuple:
-        # most are arrays of floats and texts: a call for each takes a third of the time
+        # most are arrays of floats and strings: a function call for each would take a third of the time
         return tuple([
             (e.shape, e.tobytes()) if type(e) is np.ndarray and e.dtype is _FLOAT else e if type(e) is str
             else _value(e) for e in x

@@ -14,17 +14,10 @@ import numpy as np
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.forces.ground import contact_law, normal_pressure
-from sixd.io.spatial_v2.matlab import (
-    columns,
-    count,
-    numbers,
-    single,
-    vector,
-    vectors,
-)
+from sixd.io.spatial_v2.matlab import columns, count, numbers, single, vector, vectors
 from sixd.io.spatial_v2.structures import body_count, dimension, read
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_transform, transform_point
 from sixd.spatial_v2.algebra import Vpt
 from sixd.spatial_v2.dynamics import FDab, FDcrb, FDgq
@@ -34,27 +27,27 @@ from sixd.spatial_v2.structure import assemble
 _DYNAMICS: dict[str, Callable[..., Any]] = {"FDab": FDab, "FDcrb": FDcrb, "FDgq": FDgq, "FDfb": FDfb}
 
 
-def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
+def gcontact(K: ArrayLike, D: ArrayLike, mu: ArrayLike, p: ArrayLike, pd: ArrayLike, u: ArrayLike | None = None) -> Any:
     """Return (f, ud, fcone): forces [N] on points, rates of the ground's tangential deformation, a friction measure.
 
     Parameters
     ----------
     K, D : stiffness [N/m^1.5] and damping [N s/m^1.5] of the ground; K = F/d^1.5 for a force F at compression d.
-    mu : coefficient of friction. With 0 only the normal forces (n,) are returned, and ``u`` is not needed.
+    mu : coefficient of friction. With 0 only the normal forces (n,) are returned, and ``u`` is not required.
     p, pd : positions [m] and velocities [m/s], 3×n or planar 2×n.
     u : tangential deformation [m] of the ground under each point, 2×n or planar 1×n: a state to be integrated.
 
     Notes
     -----
-    With s = √max(0, -z): fn = s (-K z - D ż), contact while that is positive. Sticking takes ft = -s (K u + D ṗt) if
-    it lies in the friction cone, ``fcone`` = ‖ft‖/(μ fn) ≤ 1; else ft is scaled back onto the cone. Then
-    ud = -(ft + s K u)/(s D). A free point has f = 0 and fcone = 2, and its u decays by ud = -(K/D) u. The
-    largest fcone returned is 2. Where the original returns all in one array, use ``np.vstack``.
+    With s = √max(0, -z): fn = s (-K z - D ż), with contact while fn is positive. A point sticks with
+    ft = -s (K u + D ṗt) if this lies in the friction cone, ``fcone`` = ‖ft‖/(μ fn) ≤ 1; else it slips, and ft is
+    scaled back onto the cone. Then ud = -(ft + s K u)/(s D). A free point has f = 0 and fcone = 2, and its u decays
+    with ud = -(K/D) u. The largest fcone returned is 2. The original returns one array: ``np.vstack`` does the same.
     """
     d = _height("gcontact", p)
     P, V = columns("gcontact", "p", p, d), columns("gcontact", "pd", pd, d)
     if P.shape != V.shape:
-        raise ShapeError(f"gcontact: p has {P.shape[1]} columns, pd {V.shape[1]}; expected as many.")
+        raise ShapeError(f"gcontact: p has {P.shape[1]} columns, pd {V.shape[1]}; expected the same number.")
     K, D, mu = (numbers("gcontact", name, x) for name, x in (("K", K), ("D", D), ("mu", mu)))
     for name, x in (("K", K), ("D", D), ("mu", mu)):
         if x.shape not in ((), (1,), (P.shape[1],)):
@@ -72,12 +65,12 @@ def gcontact(K: Any, D: Any, mu: Any, p: Any, pd: Any, u: Any = None) -> Any:
             f"gcontact: D is {D.tolist()}, expected positive damping; the ground's deformation decays by it."
         )
     if u is None:
-        raise ModelError("gcontact: with friction (mu > 0) the ground's deformation u is needed.")
+        raise ModelError("gcontact: u is None, expected the ground's deformation, since mu > 0.")
     U = columns("gcontact", "u", np.atleast_2d(u) if d == 2 else u, d - 1)
     if U.shape[1] != P.shape[1]:
-        raise ShapeError(f"gcontact: u has {U.shape[1]} columns, p {P.shape[1]}; expected as many.")
+        raise ShapeError(f"gcontact: u has {U.shape[1]} columns, p {P.shape[1]}; expected the same number.")
     c = contact_law(K, D, mu, z, zd, V[:-1], U)
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 of points at rest on a ground without friction
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 for points at rest on a ground without friction
         ratio = np.where(c.demand > 0, np.minimum(c.demand / c.limit, 2.0), 0.0)
     f, ud, fcone = np.concatenate([c.tangential, fn[None]]), c.rate, np.where(fn <= 0, 2.0, ratio)
     return (f[:, 0], ud[:, 0], fcone[0]) if single(p) else (f, ud, fcone)
@@ -95,7 +88,7 @@ def gcPosVel(model: Mapping[str, Any], *state: Any) -> Array:
         index = {i: i for i in tree.bodies}
         q, qd = vectors("gcPosVel", tree.nv, q=state[0], qd=state[1])
     elif len(state) in (1, 3):
-        tree, parts = (found := floating_model("gcPosVel", model)).tree, found.parts
+        tree, parts = (mech := floating_model("gcPosVel", model)).tree, mech.parts
         index = {i + 5: i for i in tree.bodies}  # body 6 is the tree's body 1
         q_base, qd_base, _ = free_joint_state("gcPosVel", state[0])
         joints = vectors("gcPosVel", parts.count - 6, **dict(zip(("q", "qd"), state[1:] or ((), ()), strict=True)))
@@ -122,14 +115,14 @@ def _points_of(model: Mapping[str, Any], tree: Model, index: dict[int, int], q: 
     return out
 
 
-def gcFD(model: Mapping[str, Any], FDfun: Any, u: Any) -> Array:
-    """Forward dynamics of a model with forces at its contact points, all in one vector: for simulation loops.
+def gcFD(model: Mapping[str, Any], FDfun: str | Callable[..., Any], u: ArrayLike) -> Array:
+    """Return the forward dynamics of a model with forces at its contact points, as one vector, for simulation loops.
 
     Parameters
     ----------
     FDfun : ``FDab``, ``FDcrb``, ``FDgq`` or ``FDfb``, or the name of one, or a function called like FDab.
-    u : [q; qd; tau; f], for FDfb [xfb; q; qd; tau; f]. f holds the force on each contact point in turn, as
-        ``Fpt(f, p).ravel(order="F")`` gives them: 6 (planar 3) numbers per point, in base coordinates.
+    u : [q; qd; tau; f], for FDfb [xfb; q; qd; tau; f]. f contains the forces on the contact points one after another,
+        as ``Fpt(f, p).ravel(order="F")`` returns them: 6 (planar 3) numbers per point, in base coordinates.
 
     Returns
     -------
@@ -170,7 +163,7 @@ def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[l
     return [count(where, "a number in gc.body", b) for b in numbers_of], point
 
 
-def _height(where: str, p: Any) -> int:
+def _height(where: str, p: ArrayLike) -> int:
     """Return 3 or, planar, 2: the number of coordinates of the points ``p``."""
     x = numbers(where, "p", p)
     d = x.size if x.ndim < 2 else len(x)

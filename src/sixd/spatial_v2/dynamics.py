@@ -1,10 +1,10 @@
 """Inverse, forward and hybrid dynamics, and energy, under the original names.
 
-q, qd, qdd and tau have NB entries, one per joint (more where joints have several freedoms). The functions are compiled
-for a model when its values are first met. ``ID``, ``HandC``, ``CoriolisMatrix``, ``EnerMo`` and ``jcalc`` take SymPy's
-symbols, too, in the model and in its state. ``f_ext`` is omitted, empty, or a list of NB entries,
-each None (or empty) or the force that acts on that body, in base coordinates with the moment about the base's origin:
-spatial (6,) or planar (3,).
+q, qd, qdd and tau have NB entries, one per joint (more for joints of several degrees of freedom). The functions are
+compiled when the values of a model are first used. ``ID``, ``HandC``, ``CoriolisMatrix``, ``EnerMo`` and ``jcalc`` also
+accept SymPy's symbols, in the model and in its state. ``f_ext`` is omitted, empty, or a list of NB entries, each None
+(or empty) or the force on that body, in base coordinates with the moment about the base's origin: spatial (6,) or
+planar (3,).
 """
 
 from __future__ import annotations
@@ -24,44 +24,43 @@ from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, square, vector
-from sixd.io.spatial_v2.structures import (
-    PLANAR_CODES,
-    PLANE,
-    Parts,
-    joint_code,
-    joint_of_type,
-    parents,
-)
+from sixd.io.spatial_v2.structures import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents
 from sixd.model.model import Model
 from sixd.spatial.inertia import first_moment
-from sixd.spatial.scalar import Array
-from sixd.spatial_v2.compiled import Mechanism, mechanism, row
+from sixd.spatial.scalar import Array, ArrayLike
+from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector
 from sixd.spatial_v2.structure import Struct
 
+ExternalForces = Sequence[ArrayLike | None] | None
 
-def ID(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any, f_ext: Any = None) -> Array:
+
+def ID(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ExternalForces = None) -> Array:
     """Return the joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
-    found = mechanism("ID", model)
-    n = found.tree.nv
-    q, qd, qdd = row("ID", "q", q, found.tree.nq), row("ID", "qd", qd, n), row("ID", "qdd", qdd, n)
+    mech = mechanism("ID", model)
+    n = mech.tree.nv
+    q, qd, qdd = (
+        state_vector("ID", "q", q, mech.tree.nq),
+        state_vector("ID", "qd", qd, n),
+        state_vector("ID", "qdd", qdd, n),
+    )
     if f_ext is None:
-        return found.run("ID", rnea, q=q, qd=qd, qdd=qdd)
-    return found.run("ID", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_forces(found, "ID", f_ext))
+        return mech.run("ID", rnea, q=q, qd=qd, qdd=qdd)
+    return mech.run("ID", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_forces(mech, "ID", f_ext))
 
 
-def HandC(model: Mapping[str, Any], q: Any, qd: Any, f_ext: Any = None) -> tuple[Array, Array]:
+def HandC(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, f_ext: ExternalForces = None) -> tuple[Array, Array]:
     """Return H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C has velocity, gravity and -f_ext terms."""
-    found = mechanism("HandC", model)
-    q, qd = row("HandC", "q", q, found.tree.nq), row("HandC", "qd", qd, found.tree.nv)
+    mech = mechanism("HandC", model)
+    q, qd = state_vector("HandC", "q", q, mech.tree.nq), state_vector("HandC", "qd", qd, mech.tree.nv)
     if f_ext is None:
-        H, C = found.run("HandC", _matrix_and_bias, q=q, qd=qd)
+        H, C = mech.run("HandC", _matrix_and_bias, q=q, qd=qd)
     else:
-        H, C = found.run("HandC", _matrix_and_bias, q=q, qd=qd, force=_forces(found, "HandC", f_ext))
+        H, C = mech.run("HandC", _matrix_and_bias, q=q, qd=qd, force=_forces(mech, "HandC", f_ext))
     return H, C
 
 
 def CoriolisMatrix(
-    model: Mapping[str, Any], q: Any, qd: Any, fn: Callable[[Array, Array], Array] | None = None
+    model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, fn: Callable[[Array, Array], Array] | None = None
 ) -> tuple[Array, Array, Array]:
     """Return C, dH/dt and H (NB, NB): C q̇ is HandC's C without gravity, and dH/dt = C + Cᵀ.
 
@@ -69,121 +68,131 @@ def CoriolisMatrix(
     inertia I and velocity v, spatial also for planar models, with B v = v×* I v and B + Bᵀ = v×* I - I v×.
     """
     where = "CoriolisMatrix"
-    found = mechanism(where, model)
-    tree = found.tree
-    q, qd = row(where, "q", q, tree.nq), row(where, "qd", qd, tree.nv)
+    mech = mechanism(where, model)
+    tree = mech.tree
+    q, qd = state_vector(where, "q", q, tree.nq), state_vector(where, "qd", qd, tree.nv)
     if fn is not None and not callable(fn):
         raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or omit it.")
     if fn is None:
-        C, Hd, H = found.run(where, _coriolis, q=q, qd=qd)
+        C, Hd, H = mech.run(where, _coriolis, q=q, qd=qd)
         return C, Hd, H
     C = coriolis_matrix(tree, q, qd, factor=lambda I, v: square(where, "B of fn", fn(I, v), 6))
     return C, C + C.T, crba(tree, q)
 
 
-def FDab(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+def FDab(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
     """Return the joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1].
 
-    States that are not finite or overflow, as in a step that an integrator rejects, give results that are not finite.
+    If the state is not finite or overflows, as in a step that an integrator rejects, the result is not finite.
     """
-    found = mechanism("FDab", model)
-    n = found.tree.nv
-    q, qd, tau = row("FDab", "q", q, found.tree.nq), row("FDab", "qd", qd, n), row("FDab", "tau", tau, n)
+    mech = mechanism("FDab", model)
+    n = mech.tree.nv
+    q, qd, tau = (
+        state_vector("FDab", "q", q, mech.tree.nq),
+        state_vector("FDab", "qd", qd, n),
+        state_vector("FDab", "tau", tau, n),
+    )
     if f_ext is None:
-        qdd = found.run("FDab", aba, q=q, qd=qd, tau=tau)
+        qdd = mech.run("FDab", aba, q=q, qd=qd, tau=tau)
     else:
-        qdd = found.run("FDab", _forced_aba, q=q, qd=qd, tau=tau, force=_forces(found, "FDab", f_ext))
-    require_regular("FDab", found.tree, frozenset(), qdd, q)
+        qdd = mech.run("FDab", _forced_aba, q=q, qd=qd, tau=tau, force=_forces(mech, "FDab", f_ext))
+    require_regular("FDab", mech.tree, frozenset(), qdd, q)
     return qdd
 
 
-def FDcrb(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+def FDcrb(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
     """Return the joint accelerations qdd (NB,) under ``tau``, by solving H q̈ = τ - C."""
     H, C = HandC(model, q, qd, f_ext)
     return solve("FDcrb", H, vector("FDcrb", "tau", tau, C.size) - C)
 
 
-def FDgq(model: Mapping[str, Any], q: Any, qd: Any, tau: Any, f_ext: Any = None) -> Array:
+def FDgq(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
     """Return the joint accelerations qdd (NB,) of a mechanism with the loop constraint q = γ(y), ``model["gamma_q"]``.
 
     ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state closer to the constraint, G = ∂γ/∂y and
     g = Ġ ẏ plus stabilisation. Then q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g  [RBDA 3.2, 8.11]. Only Gᵀτ matters.
     """
-    found = mechanism("FDgq", model, several=False)
-    n = found.tree.nv
+    mech = mechanism("FDgq", model, several=False)
+    n = mech.tree.nv
     if not callable(model.get("gamma_q")):
         raise ModelError("FDgq: the model has no function gamma_q, expected q, qd, G, g = gamma_q(model, q, qd).")
-    tau = row("FDgq", "tau", tau, n)
-    result = model["gamma_q"](model, row("FDgq", "q", q, n).copy(), row("FDgq", "qd", qd, n).copy())
+    tau = state_vector("FDgq", "tau", tau, n)
+    result = model["gamma_q"](model, state_vector("FDgq", "q", q, n).copy(), state_vector("FDgq", "qd", qd, n).copy())
     if not isinstance(result, (tuple, list)) or len(result) != 4:
         raise ModelError(
             f"FDgq: gamma_q returned a {type(result).__name__}, expected q, qd, G, g = gamma_q(model, q, qd)."
         )
     q, qd, G, g = result
-    G, g = numbers("FDgq", "G of gamma_q", G, symbols=True), row("FDgq", "g of gamma_q", g, n)
+    G, g = numbers("FDgq", "G of gamma_q", G, symbols=True), state_vector("FDgq", "g of gamma_q", g, n)
     if G.ndim != 2 or len(G) != n:
         raise ShapeError(f"FDgq: G of gamma_q has shape {G.shape}, expected ({n}, independent variables).")
-    q, qd = row("FDgq", "q of gamma_q", q, n), row("FDgq", "qd of gamma_q", qd, n)
-    given = {} if f_ext is None else {"force": _forces(found, "FDgq", f_ext)}
-    qdd = found.run("FDgq", _loop_dynamics, q=q, qd=qd, tau=tau, G=G, g=g, **given)
-    if qdd.dtype != object and not isfinite(qdd.sum()):  # a pivot vanishes, of a matrix that may be regular
+    q, qd = state_vector("FDgq", "q of gamma_q", q, n), state_vector("FDgq", "qd of gamma_q", qd, n)
+    external = {} if f_ext is None else {"force": _forces(mech, "FDgq", f_ext)}
+    qdd = mech.run("FDgq", _loop_dynamics, q=q, qd=qd, tau=tau, G=G, g=g, **external)
+    if qdd.dtype != object and not isfinite(qdd.sum()):  # a pivot vanishes, but the matrix may be regular
         with np.errstate(all="ignore"):
-            H, C = _matrix_and_bias(found.tree, q, qd, **given)
+            H, C = _matrix_and_bias(mech.tree, q, qd, **external)
             qdd = G @ solve("FDgq", G.T @ H @ G, G.T @ (tau - C - H @ g)) + g
     return qdd
 
 
 def HD(
-    model: Mapping[str, Any], fd: Any, q: Any, qd: Any, qdd: Any, tau: Any, f_ext: Any = None
+    model: Mapping[str, Any],
+    fd: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ExternalForces = None,
 ) -> tuple[Array, Array]:
-    """Return (qdd, tau), both complete: joints with fd(i) = 1 have their tau given, those with fd(i) = 0 their qdd.
+    """Return (qdd, tau), both complete: tau is prescribed for joints with fd(i) = 1, qdd for those with fd(i) = 0.
 
     The other entries are ignored  [RBDA section 9.2].
     """
-    found = mechanism("HD", model, several=False)
-    n = found.tree.nv
-    q, qd, tau = row("HD", "q", q, n), row("HD", "qd", qd, n), row("HD", "tau", tau, n)
+    mech = mechanism("HD", model, several=False)
+    n = mech.tree.nv
+    q, qd, tau = state_vector("HD", "q", q, n), state_vector("HD", "qd", qd, n), state_vector("HD", "tau", tau, n)
     free = [1] * n if fd is None else vector("HD", "fd", fd, n).tolist()
-    given = {"qdd": np.zeros(n) if qdd is None else row("HD", "qdd", qdd, n), "tau": tau}
+    arrays = {"qdd": np.zeros(n) if qdd is None else state_vector("HD", "qdd", qdd, n), "tau": tau}
     prescribed = frozenset([i for i, x in enumerate(free, start=1) if x == 0])
     if len(prescribed) + free.count(1) != n:
-        raise ModelError(f"HD: fd is {free}, expected 1 (tau is given) or 0 (qdd is given) for each joint.")
+        raise ModelError(f"HD: fd is {free}, expected 1 (prescribed tau) or 0 (prescribed qdd) for each joint.")
     if f_ext is not None:
-        given["force"] = _forces(found, "HD", f_ext)
+        arrays["force"] = _forces(mech, "HD", f_ext)
 
     def algorithm(tree: Model, q: Array, qd: Array, qdd: Array, tau: Array, force: Array | None = None) -> Any:
         return hybrid(tree, prescribed, q, qd, qdd, tau, f_ext=force)
 
-    qdd, tau = found.run("HD", algorithm, variant=prescribed, q=q, qd=qd, **given)
-    require_regular("HD", found.tree, prescribed, qdd, q)
-    return qdd, tau
+    accelerations, forces = mech.run("HD", algorithm, variant=prescribed, q=q, qd=qd, **arrays)
+    require_regular("HD", mech.tree, prescribed, accelerations, q)
+    return accelerations, forces
 
 
-def EnerMo(model: Mapping[str, Any], q: Any, qd: Any) -> Struct:
+def EnerMo(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike) -> Struct:
     """Return energy and momentum of the whole mechanism, in base coordinates.
 
     The result is a dictionary whose items are also attributes (``ret.KE`` is ``ret["KE"]``): ``KE``, ``PE`` [J] (0 with
     the centre of mass at the base's origin), ``htot`` (6,) spatial momentum, ``Itot`` (6, 6) inertia, ``mass`` [kg],
     ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. For a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
     """
-    found = mechanism("EnerMo", model)
-    q, qd = row("EnerMo", "q", q, found.tree.nq), row("EnerMo", "qd", qd, found.tree.nv)
-    values = found.run("EnerMo", _planar_sums if found.parts.dimension == 3 else _sums, q=q, qd=qd)
+    mech = mechanism("EnerMo", model)
+    q, qd = state_vector("EnerMo", "q", q, mech.tree.nq), state_vector("EnerMo", "qd", qd, mech.tree.nv)
+    values = mech.run("EnerMo", _planar_sums if mech.parts.dimension == 3 else _sums, q=q, qd=qd)
     ret = Struct(zip(("KE", "PE", "htot", "Itot", "mass", "cm", "vcm"), values, strict=True))
     if ret["mass"] == 0:
-        raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a mass that is not 0.")
+        raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a nonzero mass.")
     return ret
 
 
-def jcalc(jtyp: Any, q: Any, qd: Any = None) -> tuple[Array, ...]:
-    """Return (Xj, S) of a joint type at q, or with ``qd`` (Xj, S, S° q̇): what a joint adds to a body's acceleration.
+def jcalc(jtyp: str | Mapping[str, Any], q: ArrayLike, qd: ArrayLike | None = None) -> tuple[Array, ...]:
+    """Return (Xj, S) of a joint type at q, or with ``qd`` (Xj, S, S° q̇).
 
-    Xj is (6, 6), S (6,), or (6, nf) for a joint of several freedoms; planar (3, 3) and (3,). S° q̇ (6,), the apparent
-    derivative of S times q̇, is zero unless S depends on q.
+    Xj is (6, 6), S (6,), or (6, nf) for a joint of nf degrees of freedom; planar (3, 3) and (3,). S° q̇ (6,), the
+    apparent derivative of S times q̇, is zero unless S depends on q; it is a term of the body's acceleration.
 
-    Types are Rx Ry Rz (= R) Px Py Pz (= P), H with a pitch [m/rad], given as
+    Types are Rx Ry Rz (= R) Px Py Pz (= P), H with a pitch [m/rad], written as
     ``{"code": "H", "pars": {"pitch": 0.1}}``, and planar r px py. Beyond the original: C, cylindrical about z, q =
-    (angle, distance); ``{"code": "rack", "pars": {"radius": 0.2}}``, a pinion that turns about x and rolls along -y;
+    (angle, distance); ``{"code": "rack", "pars": {"radius": 0.2}}``, a pinion that rotates about x and rolls along -y;
     S, a ball, q = quaternion, q̇ = ω in the body's axes; Fb, a floating base, q = [quaternion; position].
 
     >>> X, S, Sd = jcalc({"code": "rack", "pars": {"radius": 1.0}}, 0.0, 2.0)
@@ -202,7 +211,9 @@ def jcalc(jtyp: Any, q: Any, qd: Any = None) -> tuple[Array, ...]:
     return X, S, _floats(joint.bias(at, rate))[rows]
 
 
-def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Any = None) -> list[Array]:
+def apply_external_forces(
+    parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: ExternalForces = None
+) -> list[Array]:
     """Return for each body f_in(i) minus f_ext(i), transformed from base to body coordinates  [RBDA section 5.3].
 
     ``Xup[i]`` is the transform from the parent's to body i's coordinates; spatial or planar.
@@ -232,12 +243,12 @@ def external_forces(where: str, f_ext: Any, n: int, d: int) -> Array | None:
     if len(f_ext) == 0:
         return None
     if len(f_ext) != n:
-        raise ShapeError(f"{where}: f_ext has {len(f_ext)} entries, expected NB = {n}, one per body, or none.")
+        raise ShapeError(f"{where}: f_ext has {len(f_ext)} entries, expected NB = {n}, one per body, or an empty list.")
     forces = [np.zeros(d) if f is None or np.size(f) == 0 else vector(where, "an entry of f_ext", f, d) for f in f_ext]
     return np.array(forces)
 
 
-def spatial_forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
+def spatial_forces(where: str, parts: Parts, f_ext: ExternalForces) -> Array | None:
     """Return ``f_ext`` as (NB, 6), planar forces as spatial ones; None if it is None or empty."""
     forces = external_forces(where, f_ext, parts.count, parts.dimension)
     if forces is None or parts.dimension == 6:
@@ -248,7 +259,7 @@ def spatial_forces(where: str, parts: Parts, f_ext: Any) -> Array | None:
 
 
 def solve(where: str, A: Array, b: Array) -> Array:
-    """Return A⁻¹ b; raises SingularError."""
+    """Return A⁻¹ b; raises SingularError if A is singular."""
     try:
         return np.linalg.solve(A, b)
     except np.linalg.LinAlgError:
@@ -256,10 +267,7 @@ def solve(where: str, A: Array, b: Array) -> Array:
 
 
 def require_regular(where: str, tree: Model, prescribed: frozenset[int], qdd: Array, *q: Array) -> None:
-    """Raise if accelerations are not finite because the mass matrix is singular.
-
-    States that are not finite or overflow, as in a step that an integrator rejects, give results that are not finite.
-    """
+    """Raise if accelerations are not finite because the mass matrix is singular."""
     if qdd.dtype == object or isfinite(qdd.sum()) or np.isfinite(qdd).all():
         return
     with np.errstate(all="ignore"):
@@ -287,7 +295,7 @@ def _coriolis(tree: Model, q: Array, qd: Array) -> tuple[Array, Array, Array]:
 def _loop_dynamics(
     tree: Model, q: Array, qd: Array, tau: Array, G: Array, g: Array, force: Array | None = None
 ) -> Array:
-    """q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g."""
+    """Return q̈ = G (GᵀHG)⁻¹ Gᵀ(τ - C - H g) + g."""
     H, C = _matrix_and_bias(tree, q, qd, force)
     chain = range(-1, G.shape[1] - 1)
     L, D = ltdl(G.T @ H @ G, chain)
@@ -295,7 +303,7 @@ def _loop_dynamics(
 
 
 def _sums(tree: Model, q: Array, qd: Array, planar: bool = False) -> tuple[Any, ...]:
-    """KE, PE, htot, Itot, mass, cm and vcm of ``EnerMo``."""
+    """Return KE, PE, htot, Itot, mass, cm and vcm of ``EnerMo``."""
     kinematics = joint_kinematics(tree, q, qd)
     X_W, v = world_transforms(tree, kinematics.X), body_velocities(tree, kinematics)
 
@@ -316,18 +324,18 @@ def _planar_sums(tree: Model, q: Array, qd: Array) -> tuple[Any, ...]:
 
 
 def _floats(x: Array) -> Array:
-    """Numbers as floats; with symbols as they are."""
+    """Return numbers as floats, symbols as they are."""
     return x if x.dtype == object else x.astype(float)
 
 
-def _forces(found: Mechanism, where: str, f_ext: Any) -> Array:
-    """Return ``f_ext`` as (NB, 6); an empty list of forces is none at all."""
-    force = spatial_forces(where, found.parts, f_ext)
-    return np.zeros((found.parts.count, 6)) if force is None else force
+def _forces(mech: Mechanism, where: str, f_ext: ExternalForces) -> Array:
+    """Return ``f_ext`` as (NB, 6); zeros if it is empty."""
+    force = spatial_forces(where, mech.parts, f_ext)
+    return np.zeros((mech.parts.count, 6)) if force is None else force
 
 
 def _singular(where: str) -> SingularError:
     return SingularError(
-        f"{where}: the mass matrix is singular, expected every motion to move some inertia. "
+        f"{where}: the mass matrix is singular, expected an inertia on every joint. "
         f"Give the massless bodies at the ends of the tree an inertia."
     )

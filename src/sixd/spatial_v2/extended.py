@@ -1,12 +1,12 @@
-"""Names of spatial_v2_extended that are functions of this library, on the original models.
+"""Names of spatial_v2_extended, computed by functions of this library on the original models.
 
-Arguments and results are its own; models are spatial, and have no rotors. Velocities of joints ``S`` and ``Fb`` are in
-body axes, and derivatives by their configuration are along these.
+Arguments and results are those of spatial_v2_extended; models are spatial and have no rotors. Velocities of joints
+``S`` and ``Fb`` are in body axes, and so are derivatives with respect to their configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -20,49 +20,51 @@ from sixd.errors import ModelError
 from sixd.io.spatial_v2.matlab import count, numbers
 from sixd.io.spatial_v2.structures import joint_of_type
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
-from sixd.spatial_v2.compiled import mechanism, row
+from sixd.spatial.scalar import Array, ArrayLike
+from sixd.spatial_v2.compiled import mechanism, state_vector
 
 
-def ID_derivatives(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any) -> tuple[Array, Array]:
+def ID_derivatives(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array]:
     """Return ∂τ/∂q and ∂τ/∂q̇ (nv, nv) of inverse dynamics."""
-    by_q, by_qd, _ = _run("ID_derivatives", inverse_dynamics_derivatives, model, q=q, qd=qd, qdd=qdd)
-    return by_q, by_qd
+    d_q, d_qd, _ = _run("ID_derivatives", inverse_dynamics_derivatives, model, q=q, qd=qd, qdd=qdd)
+    return d_q, d_qd
 
 
-def FD_derivatives(model: Mapping[str, Any], q: Any, qd: Any, tau: Any) -> tuple[Array, Array, Array]:
+def FD_derivatives(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> tuple[Array, Array, Array]:
     """Return ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ (nv, nv) of forward dynamics."""
-    by_q, by_qd, by_tau = _run("FD_derivatives", forward_dynamics_derivatives, model, q=q, qd=qd, tau=tau)
-    return by_q, by_qd, by_tau
+    d_q, d_qd, d_tau = _run("FD_derivatives", forward_dynamics_derivatives, model, q=q, qd=qd, tau=tau)
+    return d_q, d_qd, d_tau
 
 
-def Hinverse(model: Mapping[str, Any], q: Any) -> Array:
+def Hinverse(model: Mapping[str, Any], q: ArrayLike) -> Array:
     """Return H⁻¹ (nv, nv)."""
     return _run("Hinverse", inverse_mass_matrix, model, q=q)
 
 
-def Christoffel(model: Mapping[str, Any], q: Any) -> Array:
+def Christoffel(model: Mapping[str, Any], q: ArrayLike) -> Array:
     """Return Γ (nv, nv, nv): C(i, k) = Σ_j Γ(i, j, k) q̇_j is ``CoriolisMatrix``'s C."""
     return _run("Christoffel", christoffel, model, q=q).swapaxes(1, 2)
 
 
-def CMM(model: Mapping[str, Any], q: Any) -> Array:
+def CMM(model: Mapping[str, Any], q: ArrayLike) -> Array:
     """Return the centroidal momentum matrix A (6, nv): A q̇ is the momentum about the centre of mass, base axes."""
     return _run("CMM", centroidal_matrix, model, q=q)
 
 
-def RegressorClassical(model: Mapping[str, Any], q: Any, qd: Any, qdd: Any) -> Array:
-    """Return Y (nv, 10 NB): τ = Y a, where a are the parameters of ``getModelInertialParams``."""
+def RegressorClassical(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Return Y (nv, 10 NB): τ = Y a with the parameters a of ``getModelInertialParams``."""
     return _run("RegressorClassical", joint_torque_regressor, model, q=q, qd=qd, qdd=qdd)
 
 
-def BodyJacobian(model: Mapping[str, Any], q: Any, body: Any, Xend: Any = None) -> Array:
-    """Return J (6, nv) of a body, by its number, in its own coordinates; times ``Xend`` (k, 6) if that is given."""
+def BodyJacobian(model: Mapping[str, Any], q: ArrayLike, body: int, Xend: ArrayLike | None = None) -> Array:
+    """Return J (6, nv) of a body, by its number, in its own coordinates; with ``Xend`` (k, 6) return Xend J."""
     J = _run("BodyJacobian", jacobian, model, body, q=q)
     return J if Xend is None else numbers("BodyJacobian", "Xend", Xend) @ J
 
 
-def BodyJacobianTimeDerivative(model: Mapping[str, Any], q: Any, qd: Any, body: Any, Xend: Any = None) -> Array:
+def BodyJacobianTimeDerivative(
+    model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, body: int, Xend: ArrayLike | None = None
+) -> Array:
     """Return dJ/dt (6, nv) of ``BodyJacobian``'s J, for a constant ``Xend``."""
     J = _run("BodyJacobianTimeDerivative", jacobian_rate, model, body, q=q, qd=qd)
     return J if Xend is None else numbers("BodyJacobianTimeDerivative", "Xend", Xend) @ J
@@ -74,23 +76,25 @@ def getModelInertialParams(model: Mapping[str, Any]) -> Array:
     return np.concatenate([np.zeros(0), *(Inertia.from_matrix(I).parameters for I in tree.inertia[1:])])
 
 
-def jinfo(jtyp: Any) -> tuple[int, int]:
-    """Return nq and nv of a joint type: the numbers of its coordinates and of its freedoms."""
+def jinfo(jtyp: str | Mapping[str, Any]) -> tuple[int, int]:
+    """Return nq and nv of a joint type: the numbers of its coordinates and of its degrees of freedom."""
     joint = joint_of_type(jtyp)
     return joint.nq, joint.nv
 
 
-def _run(where: str, function: Any, model: Mapping[str, Any], body: Any = None, **arrays: Any) -> Any:
+def _run(
+    where: str, function: Callable[..., Any], model: Mapping[str, Any], body: int | None = None, **arrays: ArrayLike
+) -> Any:
     """Return the result of a function of the library; ``body`` is the number of its frame's body, if it has one."""
-    found = mechanism(where, model)
-    tree = found.tree
-    if found.parts.dimension != 6:
+    mech = mechanism(where, model)
+    tree = mech.tree
+    if mech.parts.dimension != 6:
         raise ModelError(f"{where}: the model is planar, expected a spatial one.")
-    given = {name: row(where, name, x, tree.nq if name == "q" else tree.nv) for name, x in arrays.items()}
+    state = {name: state_vector(where, name, x, tree.nq if name == "q" else tree.nv) for name, x in arrays.items()}
     algorithm = declaration(function).algorithm
     if body is not None:
         body = count(where, "body", body, 1)
         if body > tree.nb:
             raise ModelError(f"{where}: body is {body}, expected 1 … {tree.nb}.")
         algorithm = partial(algorithm, frame=f"body{body}")
-    return found.run(where, algorithm, variant=body, **given)
+    return mech.run(where, algorithm, variant=body, **state)

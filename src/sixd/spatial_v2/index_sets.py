@@ -1,7 +1,7 @@
-"""Index sets κ, μ, ν and the depth of a tree, as the course asks for them  [RBDA section 4.1].
+"""Index sets κ, μ, ν and the depth of a tree, in the notation of the course  [RBDA section 4.1].
 
-λ is the parent array, or a model that has one. Bodies count from 1, and 0 is the base; Python's lists begin at 0, so
-κ(i) is ``kappa(lam)[i - 1]``, whereas μ(i) is ``mu(lam)[i]``, because the base has children too.
+λ is the parent array, or a model with one. Bodies count from 1, and 0 is the base. Python's lists begin at 0: κ(i) is
+``kappa(lam)[i - 1]``, whereas μ(i) is ``mu(lam)[i]``, because the base has children too.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 
 from sixd.io.spatial_v2.structures import body_count, parents
 from sixd.model.tree import Tree
+from sixd.spatial.scalar import ArrayLike
 
 
-def kappa(lam: Any) -> list[list[int]]:
+def kappa(lam: ArrayLike | Mapping[str, Any]) -> list[list[int]]:
     """Return κ(1 … NB): the bodies, or joints, on the path from the base to each body, itself included.
 
     >>> kappa([0, 1, 1, 3, 3])
@@ -23,7 +24,7 @@ def kappa(lam: Any) -> list[list[int]]:
     return [list(tree.ancestors(i)) for i in range(1, n + 1)]
 
 
-def mu(lam: Any) -> list[list[int]]:
+def mu(lam: ArrayLike | Mapping[str, Any]) -> list[list[int]]:
     """Return μ(0 … NB), NB + 1 lists: the children of the base and of each body.
 
     >>> mu([0, 1, 1, 3, 3])
@@ -33,8 +34,8 @@ def mu(lam: Any) -> list[list[int]]:
     return [list(tree.children(i)) for i in range(n + 1)]
 
 
-def nu(lam: Any) -> list[list[int]]:
-    """Return ν(1 … NB): each body and all that it carries, depth first.
+def nu(lam: ArrayLike | Mapping[str, Any]) -> list[list[int]]:
+    """Return ν(1 … NB): each body and its descendants, depth first.
 
     >>> nu([0, 1, 1, 2, 3])[0]
     [1, 2, 4, 3, 5]
@@ -43,7 +44,7 @@ def nu(lam: Any) -> list[list[int]]:
     return [list(tree.subtree(i)) for i in range(1, n + 1)]
 
 
-def depth(lam: Any) -> int:
+def depth(lam: ArrayLike | Mapping[str, Any]) -> int:
     """Return the depth of the tree: the number of joints on the longest path from the base.
 
     >>> depth([0, 1, 1, 3, 3])
@@ -52,7 +53,7 @@ def depth(lam: Any) -> int:
     return _tree("depth", lam)[0].depth()
 
 
-def _tree(where: str, lam: Any) -> tuple[Tree, int]:
+def _tree(where: str, lam: ArrayLike | Mapping[str, Any]) -> tuple[Tree, int]:
     if isinstance(lam, Mapping):
         over = parents(where, "parent", lam["parent"], body_count(where, lam))
     else:

@@ -15,7 +15,7 @@ from sixd import zoo
 from sixd.errors import ModelError
 from sixd.io.spatial_v2.matlab import count, scalar
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.algebra import mcI, plnr
 from sixd.spatial_v2.floating import floatbase
 from sixd.spatial_v2.structure import Struct
@@ -54,9 +54,9 @@ def planar(n: int) -> Struct:
 
 
 def vee(L2: float = 1) -> Struct:
-    """Return two rods floating without gravity, each at 45° to joint 7, which joins their ends.
+    """Return two rods floating without gravity, each at 45° to joint 7, which connects their ends.
 
-    The first has 1 m and 1 kg, the second length [m] and mass [kg] ``L2``.
+    The first has 1 m and 1 kg, the second has length [m] and mass [kg] ``L2``.
     """
     model = _floating(zoo.vee(L2), "R")
     direction = np.array([0, 1, 1]) / np.sqrt(2)
@@ -94,7 +94,7 @@ def doubleElbow() -> Struct:
     )
 
 
-def _elbow_gear(model: Mapping[str, Any], qo: Any, qdo: Any) -> tuple[Array, Array, Array, Array]:
+def _elbow_gear(model: Mapping[str, Any], qo: ArrayLike, qdo: ArrayLike) -> tuple[Array, Array, Array, Array]:
     """Return the constraint q3 = q2, stabilised with a time constant of 0.1 s."""
     Ts = 0.1
     qo, qdo = np.asarray(qo, dtype=float), np.asarray(qdo, dtype=float)
@@ -123,7 +123,7 @@ def rollingdisc(npt: int) -> Struct:
     return model
 
 
-def gfxExample(track: Any = None) -> Struct:
+def gfxExample(track: object = None) -> Struct:
     """Return ``planar(2)`` with a sample of every drawing instruction; with ``track`` the camera follows body 2."""
     model = planar(2)
     corners = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]])
@@ -160,7 +160,7 @@ def _floating(model: Model, *jtypes: str) -> Struct:
 
 
 def _draw(model: Struct, *bodies: list[Any]) -> None:
-    """Set the drawing instructions of the floating bodies; the five before them have none."""
+    """Set the drawing instructions of the floating bodies; the first five bodies have none."""
     model.appearance = Struct(base=[], body=[[] for _ in range(5)] + list(bodies))
 
 
@@ -175,7 +175,7 @@ def _along(length: float, radius: float) -> list[Any]:
 
 
 def _bar(length: float, half: float) -> list[Any]:
-    """Return a square bar along x, from the origin, of half thickness ``half``."""
+    """Return a square bar along x, from the origin, with half thickness ``half``."""
     return ["box", np.array([[0, -half, -half], [length, half, half]])]
 
 

@@ -1,6 +1,6 @@
 """showmotion: a model, its motion, its drawing instructions and its camera in the viewer; and files of motions.
 
-The motion shown last is kept here, as in the original, so that ``showmotion("save", file)`` can write it.
+The latest motion is kept here, as in the original, so that ``showmotion("save", file)`` can write it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from sixd.atomic import whole_file
 from sixd.errors import FileError, LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.matlab import count, numbers, scalar, vector
 from sixd.io.spatial_v2.structures import Parts, read_mat
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.structure import Struct, read_model
 
 _PLAYABLE = 2  # version of the files that this function writes and reads
 _ABOUT = ("author", "title", "description")
 _CELLS = ("jtype", "Xtree", "I")  # fields of a model with an entry for each body
 _HALF_HEIGHT = np.tan(np.radians(17))  # of the page's picture, at unit distance
-_RAMP = 0.5  # [s] in which a joint goes from 0 to 1, and back, if there is no data
+_RAMP = 0.5  # time in which a joint goes from 0 to 1, and back, if there is no data [s]
 
 
 @dataclass
 class _Shown:
-    """The motion shown last, with its viewer and description."""
+    """The latest motion, with its viewer and description."""
 
     viewer: Any = None
     motion: tuple[Mapping[str, Any], Array, Array] | None = None  # the model, times and coordinates
@@ -40,20 +40,20 @@ class _Shown:
 _shown = _Shown()
 
 
-def showmotion(model: Any, t_data: Any = None, q_data: Any = None, **options: Any) -> Any:
+def showmotion(model: Any, t_data: ArrayLike | None = None, q_data: ArrayLike | None = None, **options: Any) -> Any:
     """Show a model in motion in the browser and return the viewer.
 
     ``showmotion(model, t_data, q_data)``: times (n,), not descending, and coordinates NB×n (or NB×1×n), one column per
-    time, interpolated linearly. ``showmotion(model)``: each joint in turn goes from 0 to 1 and back in a second.
+    time, interpolated linearly. ``showmotion(model)``: one joint after another goes from 0 to 1 and back in a second.
     ``showmotion(file)`` shows a file written by ``showmotion("save", file)``: a .mat file with model, t_data, q_data
-    and about. ``showmotion("about")`` prints and returns author, title and description of the motion shown;
-    ``showmotion("about", {…})`` replaces them, the description being the name of a text file, or "" for none.
+    and about. ``showmotion("about")`` prints and returns author, title and description of the latest motion;
+    ``showmotion("about", {…})`` replaces them; the description is the name of a text file, or "" for none.
 
     ``options`` are those of ``sixd.view``: open_browser, port, …
     """
     if isinstance(model, Mapping):
         if (t_data is None) != (q_data is None):
-            raise ScalarTypeError("showmotion: only one of t_data and q_data is given, expected both or none.")
+            raise ScalarTypeError("showmotion: only one of t_data and q_data is given, expected both or neither.")
         return _show(model, t_data, q_data, {}, options)
     if isinstance(model, (str, os.PathLike)):
         if model == "save":
@@ -66,12 +66,18 @@ def showmotion(model: Any, t_data: Any = None, q_data: Any = None, **options: An
     )
 
 
-def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, str], options: dict[str, Any]) -> Any:
+def _show(
+    model: Mapping[str, Any],
+    t_data: ArrayLike | None,
+    q_data: ArrayLike | None,
+    about: dict[str, str],
+    options: dict[str, Any],
+) -> Any:
     from sixd.viewer.scene.scene import measure
     from sixd.viewer.viewer import view
 
     tree, parts = read_model("showmotion", model)
-    t, q = ramps(parts.count) if t_data is None else read_motion(parts.count, t_data, q_data)
+    t, q = ramps(parts.count) if t_data is None or q_data is None else read_motion(parts.count, t_data, q_data)
     if "camera" not in options:
         options = {**options, "camera": read_camera(model, parts, *measure(tree, q.T))}
     viewer = view(tree, (t, q.T), **{"title": about.get("title") or "showmotion", **options})
@@ -81,7 +87,7 @@ def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, s
     return viewer
 
 
-def read_motion(nb: int, t_data: Any, q_data: Any) -> tuple[Array, Array]:
+def read_motion(nb: int, t_data: ArrayLike, q_data: ArrayLike) -> tuple[Array, Array]:
     """Return times (n,) and coordinates (NB, n), checked."""
     t, q = numbers("showmotion", "t_data", t_data).ravel(), numbers("showmotion", "q_data", q_data)
     if q.ndim == 3 and q.shape[1] == 1:
@@ -97,7 +103,7 @@ def read_motion(nb: int, t_data: Any, q_data: Any) -> tuple[Array, Array]:
 
 
 def ramps(nb: int) -> tuple[Array, Array]:
-    """Return times and coordinates (NB, n) of a motion in which each joint in turn goes from 0 to 1 and back."""
+    """Return times and coordinates (NB, n) of a motion in which one joint after another goes from 0 to 1 and back."""
     t = _RAMP * np.arange(2 * nb + 1)
     q = np.zeros((nb, len(t)))
     q[np.arange(nb), 2 * np.arange(nb) + 1] = 1.0
@@ -110,8 +116,8 @@ def read_camera(
     """Return the viewer's camera for the field ``camera``; None without that field, if the default camera fits.
 
     ``pose`` (nb + 1, 4, 4) are the bodies' poses at the start; ``start`` and ``reach`` are boxes (2, 3), in the world's
-    axes, around all that moves, at the start and in the whole motion. A zoom of 1 fills the picture at the start. The
-    original's tracking follows only the horizontal part of a motion; here the body stays in the middle.
+    axes, around all moving bodies at the start and during the whole motion. A zoom of 1 fills the picture at the start.
+    The original's tracking follows only the horizontal part of a motion; here the body stays in the middle.
     """
     camera = model.get("camera")
     flat = parts.dimension == 3 and parts.gravity[1] < 0
@@ -125,7 +131,7 @@ def read_camera(
     direction = _direction(camera, "direction", (0, 0.4, 1) if flat else (0, -1, 0.8))
     up = _direction(camera, "up", (0, 1, 0) if flat else (0, 0, 1))
     if np.linalg.norm(np.cross(direction, up)) < 1e-9:
-        raise ModelError("showmotion: camera.up is along camera.direction, expected it across.")
+        raise ModelError("showmotion: camera.up is parallel to camera.direction, expected another direction.")
     zoom = float(scalar("showmotion", "camera.zoom", camera.get("zoom", 1)))
     if not zoom > 0:
         raise ModelError(f"showmotion: camera.zoom is {zoom}, expected a positive number.")
@@ -134,7 +140,7 @@ def read_camera(
     target = pose[body][:3, :3] @ point + pose[body][:3, 3] if body or "trackpoint" in camera else box.mean(axis=0)
     radius = max(float(np.linalg.norm(box[1] - box[0])) / 2, 1e-6)
     distance = radius / _HALF_HEIGHT / zoom
-    # the point is at ``locus`` of the picture, so the camera is aimed beside it
+    # the point is at ``locus`` in the picture, so the camera aims next to it
     right = np.cross(up, direction)
     right = right / np.linalg.norm(right)
     half = _HALF_HEIGHT * distance
@@ -156,12 +162,12 @@ def _direction(camera: Mapping[str, Any], name: str, usual: tuple[float, ...]) -
 
 def _current() -> tuple[Mapping[str, Any], Array, Array]:
     if _shown.motion is None:
-        raise ModelError("showmotion: there is no motion yet, expected one. Show it first: showmotion(model, t, q).")
+        raise ModelError("showmotion: no motion was shown yet. Show one first: showmotion(model, t, q).")
     return _shown.motion
 
 
-def _save(file: Any) -> Path:
-    """Write the motion shown to a .mat file; an existing one is replaced."""
+def _save(file: object) -> Path:
+    """Write the latest motion to a .mat file; an existing file is replaced."""
     from scipy.io import savemat
 
     model, t, q = _current()
@@ -182,8 +188,8 @@ def _save(file: Any) -> Path:
     return path
 
 
-def _to_cells(x: Any, is_cell: bool = False) -> Any:
-    """Return lists as cells, also within structures, for a .mat file; those of numbers as arrays unless ``is_cell``."""
+def _to_cells(x: ArrayLike, is_cell: bool = False) -> Any:
+    """Return lists as cells, also in structures, for a .mat file; lists of numbers as arrays unless ``is_cell``."""
     if isinstance(x, Mapping):
         return {name: _to_cells(y) for name, y in x.items() if not callable(y)}
     if isinstance(x, (list, tuple)):
@@ -196,8 +202,8 @@ def _to_cells(x: Any, is_cell: bool = False) -> Any:
     return x
 
 
-def _is_numeric(x: Any) -> bool:
-    """Whether lists hold numbers alone, as many in each."""
+def _is_numeric(x: ArrayLike) -> bool:
+    """Whether nested lists contain only numbers, in a regular shape."""
     try:
         return np.asarray(x).dtype.kind in "iufb"
     except ValueError:
@@ -224,20 +230,20 @@ def _load(file: str | os.PathLike[str]) -> tuple[Struct, Any, Any, dict[str, str
     return model, t, q.reshape(-1, len(t)) if q.ndim == 1 else q, texts
 
 
-def _about(given: Any) -> dict[str, str]:
+def _about(new: object) -> dict[str, str]:
     """Print, or replace, the author, title and description of the motion."""
     _current()
-    if given is None:
+    if new is None:
         texts = {name: _shown.about.get(name, "") for name in _ABOUT}
         print(*(f"{name}: {text}" for name, text in texts.items()), sep="\n")
         return texts
-    if not isinstance(given, Mapping) or set(given) - {*_ABOUT, "playable"}:
-        raise ScalarTypeError(f"showmotion: about is {given!r}, expected a dictionary with {', '.join(_ABOUT)}.")
-    new = {name: str(given[name]) for name in _ABOUT if name in given}
-    if new.get("description"):
+    if not isinstance(new, Mapping) or set(new) - {*_ABOUT, "playable"}:
+        raise ScalarTypeError(f"showmotion: about is {new!r}, expected a dictionary with {', '.join(_ABOUT)}.")
+    texts = {name: str(new[name]) for name in _ABOUT if name in new}
+    if texts.get("description"):
         try:
-            new["description"] = Path(new["description"]).read_text(encoding="utf-8")
+            texts["description"] = Path(texts["description"]).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise LoadError(f"showmotion: the description {new['description']!r} cannot be read: {error}.") from None
-    _shown.about = {**_shown.about, **new}
+            raise LoadError(f"showmotion: the description {texts['description']!r} cannot be read: {error}.") from None
+    _shown.about = {**_shown.about, **texts}
     return dict(_shown.about)

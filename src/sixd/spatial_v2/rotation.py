@@ -1,42 +1,39 @@
 """Rotations and quaternions under their original names  [RBDA 2.2, 4.5].
 
 E is the coordinate transform from frame A to frame B, the transpose of the rotation matrix R_AB that robotics
-texts call R. Quaternions are (4,), scalar first. Functions with two meanings distinguish them by the shape of
-the argument.
+texts call R. Quaternions are (4,), scalar first. Functions with two meanings distinguish them by the argument's shape.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.io.spatial_v2.matlab import numbers, scalar, vector
 from sixd.spatial import rotation as native
-from sixd.spatial.scalar import Array, Scalar, sqrt
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, sqrt
 
 
 def rx(theta: Scalar) -> Array:
-    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common x axis."""
+    """Return E (3, 3) from A to B, where B is A rotated by ``theta`` [rad] about the common x axis."""
     return native.axis_rotation(native.EYE3[0], scalar("rx", "theta", theta)).T
 
 
 def ry(theta: Scalar) -> Array:
-    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common y axis."""
+    """Return E (3, 3) from A to B, where B is A rotated by ``theta`` [rad] about the common y axis."""
     return native.axis_rotation(native.EYE3[1], scalar("ry", "theta", theta)).T
 
 
 def rz(theta: Scalar) -> Array:
-    """Return E (3, 3) from A to B, where B is A turned by ``theta`` [rad] about the common z axis."""
+    """Return E (3, 3) from A to B, where B is A rotated by ``theta`` [rad] about the common z axis."""
     return native.axis_rotation(native.EYE3[2], scalar("rz", "theta", theta)).T
 
 
-def rv(x: Any) -> Array:
+def rv(x: ArrayLike) -> Array:
     """Return E (3, 3) of a rotation vector (3,) [rad] of any length; or the rotation vector of E, its length in [0, π].
 
-    At the angle π both signs of the vector describe E, and one of them is returned (the original returned zero
-    for an exactly symmetric E).
+    At the angle π both signs of the vector describe E, and one of them is returned (the original returned zero for an
+    exactly symmetric E).
     """
     a = numbers("rv", "argument", x)
     if a.shape == (3, 3):
@@ -44,18 +41,18 @@ def rv(x: Any) -> Array:
     return native.rotation_from_vector(vector("rv", "argument", a, 3)).T
 
 
-def rq(x: Any) -> Array:
+def rq(x: ArrayLike) -> Array:
     """Return E (3, 3) of a quaternion (4,), which need not be normalised; or the unit quaternion of E.
 
-    The quaternion returned has a scalar part of at least 0; where that is 0, its largest element is positive
-    (the first of them in a tie).
+    The returned quaternion has a scalar part of at least 0; if it is 0, the largest element is positive (the first one
+    in a tie).
     """
     a = numbers("rq", "argument", x)
     if a.shape == (3, 3):
         return native.quaternion_from_rotation(_proper("rq", a).T) + 0.0  # no negative zeros
     q = vector("rq", "argument", a, 4)
     if not q.any():
-        raise ModelError("rq: the quaternion is zero, expected one that is not. Start from [1, 0, 0, 0].")
+        raise ModelError("rq: the quaternion is zero, expected a nonzero one. Start from [1, 0, 0, 0].")
     return native.quaternion_to_rotation(q).T
 
 
@@ -66,11 +63,11 @@ def _proper(where: str, E: Array) -> Array:
     return E
 
 
-def rqd(first: Any, second: Any) -> Array:
+def rqd(first: ArrayLike, second: ArrayLike) -> Array:
     """Return the rate (4,) of a quaternion: ``rqd(wA, q)`` or ``rqd(q, wB)``, with the angular velocity in A or in B.
 
-    q̇ = ½ [σ; ω_A] ⊗ q = ½ q ⊗ [σ; ω_B]. The stabiliser σ = 0.1 ‖ω‖ (1 - ‖q‖) slowly returns a length that has
-    drifted to 1; it vanishes for a unit quaternion. Angular velocities are in rad/s.
+    q̇ = ½ [σ; ω_A] ⊗ q = ½ q ⊗ [σ; ω_B]. The stabiliser σ = 0.1 ‖ω‖ (1 - ‖q‖) slowly corrects a length that drifts
+    from 1; it vanishes for a unit quaternion. Angular velocities are in rad/s.
     """
     x = vector("rqd", "first argument", first, 3, 4)
     y = vector("rqd", "second argument", second, 3, 4)
@@ -87,7 +84,7 @@ def stabilised(q: Array, w: Array) -> Array:
     return np.array([0.1 * sqrt(w @ w) * (1 - sqrt(q @ q)), *w])
 
 
-def skew(x: Any) -> Array:
+def skew(x: ArrayLike) -> Array:
     """Return v× (3, 3) of a 3-vector; or the vector (3,) of the skew part of any 3×3 matrix."""
     a = numbers("skew", "argument", x)
     return native.unskew(a) if a.shape == (3, 3) else native.skew(vector("skew", "argument", a, 3))

@@ -6,7 +6,7 @@ of its lower triangle only in the columns i, λ(i), λ(λ(i)), …; only the low
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from sixd.errors import ModelError, SingularError
 from sixd.io.spatial_v2.matlab import square, vector
 from sixd.io.spatial_v2.structures import parents
 from sixd.model.tree import expand_parent
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 
-def expandLambda(lam: Any, nf: Any) -> Array:
-    """Return the parent array of joint variables, from that of the bodies and their freedoms ``nf``  [RBDA Table 6.4].
+def expandLambda(lam: ArrayLike, nf: ArrayLike) -> Array:
+    """Return the parent array of joint variables from that of bodies with ``nf`` degrees of freedom [RBDA Table 6.4].
 
     >>> expandLambda([0, 1, 1], [2, 1, 3])
     array([0, 1, 2, 2, 4, 5])
@@ -32,7 +32,7 @@ def expandLambda(lam: Any, nf: Any) -> Array:
     return np.array(expanded, dtype=int) + 1
 
 
-def LTL(H: Any, lam: Any) -> Array:
+def LTL(H: ArrayLike, lam: ArrayLike) -> Array:
     """Return the lower-triangular L (n, n) with LᵀL = H, of the same pattern as H  [RBDA Table 6.3]."""
     A, over = _read("LTL", "H", H, lam)
     with np.errstate(all="ignore"):
@@ -42,7 +42,7 @@ def LTL(H: Any, lam: Any) -> Array:
     return L.astype(float)
 
 
-def LTDL(H: Any, lam: Any) -> tuple[Array, Array]:
+def LTDL(H: ArrayLike, lam: ArrayLike) -> tuple[Array, Array]:
     """Return the unit lower-triangular L and diagonal D, both (n, n), with LᵀDL = H."""
     A, over = _read("LTDL", "H", H, lam)
     with np.errstate(all="ignore"):
@@ -52,33 +52,33 @@ def LTDL(H: Any, lam: Any) -> tuple[Array, Array]:
     return L.astype(float), np.diag(D)
 
 
-def mpyH(H: Any, lam: Any, x: Any) -> Array:
+def mpyH(H: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     """Return H x (n,)."""
     return _apply("mpyH", native.multiply_h, H, lam, x)
 
 
-def mpyL(L: Any, lam: Any, x: Any) -> Array:
+def mpyL(L: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     """Return L x (n,)."""
     return _apply("mpyL", native.multiply_l, L, lam, x)
 
 
-def mpyLt(L: Any, lam: Any, x: Any) -> Array:
+def mpyLt(L: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     """Return Lᵀ x (n,)."""
     return _apply("mpyLt", native.multiply_lt, L, lam, x)
 
 
-def mpyLi(L: Any, lam: Any, x: Any) -> Array:
+def mpyLi(L: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     """Return L⁻¹ x (n,). ``mpyLi(L, lam, mpyLit(L, lam, b))`` solves H y = b with L = LTL(H, lam)."""
     return _apply("mpyLi", native.solve_l, L, lam, x)
 
 
-def mpyLit(L: Any, lam: Any, x: Any) -> Array:
+def mpyLit(L: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     """Return L⁻ᵀ x (n,)."""
     return _apply("mpyLit", native.solve_lt, L, lam, x)
 
 
-def _read(where: str, name: str, matrix: Any, lam: Any) -> tuple[Array, list[int]]:
-    """Return the matrix and the 0-based parent array; raises if λ excludes nonzeros, which would be ignored."""
+def _read(where: str, name: str, matrix: ArrayLike, lam: ArrayLike) -> tuple[Array, list[int]]:
+    """Return the matrix and the 0-based parent array; raises if λ excludes a nonzero entry, which would be ignored."""
     over = parents(where, "lambda", lam)
     A = square(where, name, matrix, len(over))
     allowed = np.eye(len(over), dtype=bool)
@@ -95,6 +95,6 @@ def _read(where: str, name: str, matrix: Any, lam: Any) -> tuple[Array, list[int
     return A, [p - 1 for p in over]
 
 
-def _apply(where: str, operation: Any, matrix: Any, lam: Any, x: Any) -> Array:
+def _apply(where: str, operation: Callable[..., Array], matrix: ArrayLike, lam: ArrayLike, x: ArrayLike) -> Array:
     A, over = _read(where, "the matrix", matrix, lam)
     return operation(A, over, vector(where, "x", x, len(over)))

@@ -1,8 +1,8 @@
 """Models as dictionaries with the original fields, and the sixd Model of their current values.
 
-A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity, gamma_q, appearance,
-camera and gc; cells are lists. Exercises change models between calls, so every call compares
-or reads the fields again. Any symmetric inertia is accepted, physical or not. Planar models (3×3) move in the xy-plane.
+A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity, gamma_q, appearance, camera
+and gc; cells are lists. Exercises change models between calls, so every call compares or reads the fields again. Any
+symmetric inertia is accepted, physical or not. Planar models (3×3) move in the xy-plane.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _STRUCTURES = ("appearance", "camera", "gc", "pars")  # fields of models and joi
 class Struct(dict[str, Any]):
     """A dictionary whose entries are also attributes: ``model.NB`` is ``model["NB"]``.
 
-    Dictionaries in it become structures: ``model.camera.zoom``. The structures of a model need not be made first, as in
-    MATLAB: ``model.camera.zoom = 2`` makes ``model.camera``. Assigning does not copy arrays and lists, unlike in
-    MATLAB: ``copy.deepcopy(model)`` gives an independent model.
+    Dictionaries in it become structures: ``model.camera.zoom``. As in MATLAB, structures of a model are created by
+    assignment: ``model.camera.zoom = 2`` creates ``model.camera``. Unlike in MATLAB, assignment does not copy arrays
+    and lists: ``copy.deepcopy(model)`` returns an independent model.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -44,12 +44,12 @@ class Struct(dict[str, Any]):
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
-        getattr(self, name)  # raises if there is none
+        getattr(self, name)  # raises if it does not exist
         del self[name]
 
 
 class _Unassigned(Struct):
-    """An empty structure that becomes a field of another with its first own field."""
+    """An empty structure that becomes a field of its owner as soon as it has a field."""
 
     def __init__(self, owner: Struct, name: str) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def read_model(where: str, model: Mapping[str, Any]) -> tuple[Model, Parts]:
 
 
 def assemble(parts: Parts) -> Model:
-    """Return the sixd Model, constructed without the builder, which refuses inertias that no rigid body has."""
+    """Return the sixd Model, constructed without the builder, which refuses unphysical inertias."""
     n = parts.count
     nq, nv = sum(j.nq for j in parts.joints), sum(j.nv for j in parts.joints)
     per_v: dict[str, Any] = {key: np.full(nv, np.inf if key.endswith("limit") else 0.0) for key in PER_V}

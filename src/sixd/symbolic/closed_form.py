@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from sixd.lazy import Expr, Matrix, NDimArray, sympy
 from sixd.model.constraint import Constraint
-from sixd.spatial.scalar import Array, is_sympy, object_map
+from sixd.spatial.scalar import Array, Scalar, is_sympy, object_map
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
@@ -38,11 +39,9 @@ class ClosedForm:
     qdd: Any
     polys: dict[str, Array]
     make_energies: Callable[[], tuple[Poly, Poly]] | None
-    parallel: tuple[tuple[Any, ...], ...] = ()
+    parallel: tuple[tuple[Expr, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        import sympy
-
         for name in ("q", "qd", "qdd"):
             symbols = list(getattr(self, name))
             object.__setattr__(self, name, sympy.Matrix(len(symbols), 1, symbols))
@@ -79,7 +78,7 @@ class ClosedForm:
         """C (nv, nv) in the ring."""
         return self.polys["Gamma"] @ self.ring_qd if self.nv else np.zeros((0, 0), dtype=object)
 
-    def replaced(self, table: Mapping[Any, Any]) -> ClosedForm:
+    def replaced(self, table: Mapping[Expr, Expr]) -> ClosedForm:
         """The form with symbols replaced by SymPy expressions, in a new ring."""
         ring = Ring()
 
@@ -96,101 +95,90 @@ class ClosedForm:
     # SymPy fields ---------------------------------------------------------------------------------
 
     @cached_property
-    def M(self) -> Any:
+    def M(self) -> Matrix:
         """Mass matrix (nv, nv)."""
-        import sympy
-
         n = self.nv
         upper = {(i, j): self.shown(self.polys["M"][i, j]) for i in range(n) for j in range(i, n)}
         return sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)])
 
     @cached_property
-    def Gamma(self) -> Any:
+    def Gamma(self) -> NDimArray:
         """Christoffel symbols (nv, nv, nv), a SymPy array: C_ij = Σ_k Γ_ijk q̇_k."""
-        import sympy
-
         return sympy.ImmutableDenseNDimArray([self.shown(x) for x in self.polys["Gamma"].ravel()], (self.nv,) * 3)
 
     @cached_property
-    def C(self) -> Any:
+    def C(self) -> Matrix:
         """Coriolis matrix (nv, nv) with Ṁ - 2C skew."""
-        import sympy
-
         return sympy.Matrix(self.nv, self.nv, [self.shown(x) for x in self.coriolis.ravel()])
 
     @cached_property
-    def g(self) -> Any:
+    def g(self) -> Matrix:
         """Forces of potential energy (nv,)."""
         return self._column("g")
 
     @cached_property
-    def b(self) -> Any:
+    def b(self) -> Matrix:
         """Other forces (nv,), on the side of the inertia."""
         return self._column("b")
 
     @cached_property
-    def h(self) -> Any:
+    def h(self) -> Matrix:
         """C q̇ + g + b (nv,), the products of velocities collected."""
         return self._velocity_terms() + self.g + self.b
 
     @cached_property
-    def tau(self) -> Any:
+    def tau(self) -> Matrix:
         """M q̈ + h (nv,)."""
         return self.M * self.qdd + self.h
 
     @cached_property
-    def T(self) -> Any:
+    def T(self) -> Expr:
         """Kinetic energy."""
         return self.shown(self.energies[0])
 
     @cached_property
-    def V(self) -> Any:
+    def V(self) -> Expr:
         """Potential energy."""
         return self.shown(self.energies[1])
 
-    def conserved(self, lossy: Sequence[bool], constraints: Sequence[Constraint]) -> dict[Any, Any]:
+    def conserved(self, lossy: Sequence[bool], constraints: Sequence[Constraint]) -> dict[Expr, Expr]:
         """Momenta of cyclic coordinates, by the coordinate, and Jacobi's integral as ``"energy"``.
 
         ``lossy`` says which coordinates have dissipation.
         """
         T, V = self.energies
         momenta = [T.diff(v) for v in self.qd]
-        found: dict[Any, Any] = {}
+        constants: dict[Expr, Expr] = {}
         if len(self.q) == self.nv and not constraints:
             for x, p, is_lossy in zip(self.q, momenta, lossy, strict=True):
                 if not is_lossy and (T.diff(x) - V.diff(x)).is_zero:
-                    found[x] = self.shown(p)
+                    constants[x] = self.shown(p)
         if not any(lossy) and all(c.target(0) is None for c in constraints):
-            found["energy"] = self.shown(sum((p * v for p, v in zip(momenta, self.ring_qd, strict=True)), V - T))
-        return found
+            constants["energy"] = self.shown(sum((p * v for p, v in zip(momenta, self.ring_qd, strict=True)), V - T))
+        return constants
 
-    def shown(self, poly: Poly) -> Any:
+    def shown(self, poly: Poly) -> Expr:
         """The SymPy expression of an element of the ring."""
         return readable(poly, parallel=self.parallel)
 
-    def shown_rows(self, blocks: Sequence[Array]) -> Any:
-        """The SymPy matrix of blocks of rows, one below the other; (0, nv) if there are none.
+    def shown_rows(self, blocks: Sequence[Array]) -> Matrix:
+        """The SymPy matrix of blocks of rows, one below the other; (0, nv) without blocks.
 
         Long SymPy expressions stay as they are: the ring expands roots and divisions, and they would explode.
         """
-        import sympy
 
-        def entry(x: Any) -> Any:
+        def entry(x: Scalar) -> Expr:
             too_long = is_sympy(x) and sympy.count_ops(x) > _LONGEST_CONVERTED
             return sympy.sympify(x) if too_long else self.shown(self.ring.convert(x))
 
         rows = [[entry(x) for x in row] for block in blocks for row in np.asarray(block)]
         return sympy.Matrix(rows) if rows else sympy.zeros(0, self.nv)
 
-    def _column(self, name: str) -> Any:
-        import sympy
-
+    def _column(self, name: str) -> Matrix:
         return sympy.Matrix(self.nv, 1, [self.shown(x) for x in self.polys[name]])
 
-    def _velocity_terms(self) -> Any:
+    def _velocity_terms(self) -> Matrix:
         """C q̇ (nv,) as a sum over products of velocities."""
-        import sympy
-
         Gamma, qd, n = self.polys["Gamma"], self.qd, self.nv
         rows = []
         for i in range(n):
@@ -199,10 +187,8 @@ class ClosedForm:
             rows.append(self._joined((p, qd[j] * qd[k]) for p, (j, k) in zip(polys, pairs, strict=True)))
         return sympy.Matrix(n, 1, rows)
 
-    def collected(self, poly: Poly) -> Any:
+    def collected(self, poly: Poly) -> Expr:
         """The SymPy expression of an element collected by the velocities and accelerations in it."""
-        import sympy
-
         rates = [(self.ring.convert(x), x) for x in (*self.qdd, *self.qd)]
         field = (1 << self.ring.bits) - 1
         units = [(next(iter(p.terms)), x) for p, x in rates]  # packed monomial of each rate
@@ -211,18 +197,16 @@ class ClosedForm:
         for k, v in poly.terms.items():
             parts.setdefault(k & mask, {})[k & ~mask] = v
 
-        def product(key: int) -> Any:
+        def product(key: int) -> Expr:
             return sympy.Mul(*(x ** ((key // unit) & field) for unit, x in units))
 
         return self._joined(((Poly(self.ring, parts[k], poly.den), product(k)) for k in sorted(parts)), halves=True)
 
-    def _joined(self, pairs: Iterable[tuple[Poly, Any]], *, halves: bool = False) -> Any:
+    def _joined(self, pairs: Iterable[tuple[Poly, Any]], *, halves: bool = False) -> Expr:
         """Σ poly · product; products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²).
 
         With ``halves`` a denominator stands before a bracket, as in ½ (I + m r²) q̇1².
         """
-        import sympy
-
         shared: dict[Poly, list[tuple[Fraction, Any]]] = {}
         for poly, product in pairs:
             if not poly.is_zero:

@@ -9,20 +9,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.ring.convert import plain_angles
 from sixd.symbolic.ring.normal_form import canonical
 from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
 
 
-def is_zero(expr: Any) -> bool:
+def is_zero(expr: Expr) -> bool:
     """Whether an expression vanishes identically.
 
     Exact for rational functions of symbols, sines, cosines and square roots, by the normal form of the numerator.
     Others (logarithms, powers with symbols) are nonzero if they are so at a point; else ``sympy.simplify`` decides.
     """
-    import sympy
-
     above = canonical(_fraction(sympy.sympify(expr))[0])
     if above == 0:
         return True
@@ -31,52 +30,42 @@ def is_zero(expr: Any) -> bool:
     return bool(sympy.simplify(above) == 0)
 
 
-def tidy(expr: Any) -> Any:
-    """An equal expression as one fraction without common factors, or the given expression if that is shorter."""
-    import sympy
-
-    given = sympy.sympify(expr)
-    if not given.args:
-        return given
-    above, below = map(canonical, _fraction(given))
+def tidy(expr: Expr) -> Any:
+    """An equal expression as one fraction without common factors, or the expression itself if that is shorter."""
+    source = sympy.sympify(expr)
+    if not source.args:
+        return source
+    above, below = map(canonical, _fraction(source))
     if above == 0:
         return sympy.Integer(0)
-    forms = [_grouped(above) / _grouped(below), given]
+    forms = [_grouped(above) / _grouped(below), source]
     with suppress(sympy.PolynomialError):  # Piecewise and the like
         forms.insert(1, _grouped(sympy.cancel(_with_sines(above, below) / below)))
     return min(forms, key=sympy.count_ops)  # the first of equals
 
 
-def cleared(vector: Iterable[Any]) -> list[Any]:
+def cleared(vector: Iterable[Expr]) -> list[Expr]:
     """A vector times the common denominator of its entries."""
-    import sympy
-
     entries, below = list(vector), sympy.Integer(1)
     for e in entries:
         below = sympy.lcm(below, sympy.fraction(sympy.together(e))[1])
     return [tidy(sympy.cancel(e * below)) for e in entries]
 
 
-def _fraction(expr: Any) -> tuple[Any, Any]:
-    """Numerator and denominator; ``together`` finds those of tan, cot, sec and csc as fractions of sine and cosine."""
-    import sympy
-
+def _fraction(expr: Expr) -> tuple[Any, Any]:
+    """Numerator and denominator, with tan, cot, sec and csc as fractions of sine and cosine."""
     return sympy.fraction(sympy.together(plain_angles(expr)))
 
 
-def _grouped(e: Any) -> Any:
+def _grouped(e: Expr) -> Any:
     """The same fraction, numerator and denominator in their shortest forms."""
-    import sympy
-
     ring = Ring()
     above, below = (readable(ring.convert(x)) for x in sympy.fraction(e))
     return above / below
 
 
-def _with_sines(above: Any, below: Any) -> Any:
+def _with_sines(above: Expr, below: Expr) -> Any:
     """The numerator with cos² = 1 - sin² for the sines in the denominator, so that they can cancel."""
-    import sympy
-
     for s in below.atoms(sympy.sin):
         c = sympy.cos(s.args[0])
         if above.has(c):
@@ -84,19 +73,15 @@ def _with_sines(above: Any, below: Any) -> Any:
     return above
 
 
-def _is_polynomial(form: Any) -> bool:
+def _is_polynomial(form: Expr) -> bool:
     """Whether a normal form is a polynomial in symbols, sines and cosines: then only 0 vanishes identically."""
-    import sympy
-
     powers = all(p.exp.is_Integer and p.exp > 0 for p in form.atoms(sympy.Pow))
     known = all(isinstance(f, (sympy.sin, sympy.cos)) for f in form.atoms(sympy.Function) if f.args[0].free_symbols)
     return powers and known
 
 
-def _is_nonzero_somewhere(form: Any) -> bool:
-    """Whether the value at one of two points is not zero; False if it has no values."""
-    import sympy
-
+def _is_nonzero_somewhere(form: Expr) -> bool:
+    """Whether the value at one of two points is not zero; False if the expression has no values."""
     symbols = sorted(form.free_symbols, key=sympy.default_sort_key)
     for shift in (0, 5):
         # points whose components have no relations: roots of primes, of magnitude about 1
@@ -128,8 +113,6 @@ class Echelon(NamedTuple):
     @property
     def null_space(self) -> Any:
         """N (n, n - r) with rows · N = 0, the identity in the rows of ``others``."""
-        import sympy
-
         N = sympy.zeros(self.rows.cols, len(self.others))
         for k, j in enumerate(self.others):
             N[j, k] = 1
@@ -138,16 +121,14 @@ class Echelon(NamedTuple):
         return N
 
 
-def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
+def echelon(A: Matrix, q: Iterable[Expr] = ()) -> Echelon:
     """Reduced rows of A (k, n) by elimination, the simplest pivot first: a number, then an expression free of q.
 
     Among equally simple pivots the rightmost is used, in the first row that has it.
     """
-    import sympy
-
     coordinates = set(q)
     rows = [[tidy(e) for e in A.row(i)] for i in range(A.rows)]
-    left, found = list(range(A.rows)), []
+    left, chosen = list(range(A.rows)), []
     while (best := _simplest(rows, left, coordinates)) is not None:
         i, j = best
         rows[i] = [tidy(e / rows[i][j]) for e in rows[i]]
@@ -156,15 +137,14 @@ def echelon(A: Any, q: Iterable[Any] = ()) -> Echelon:
                 factor = rows[k][j]
                 rows[k] = [tidy(a - factor * b) if b != 0 else a for a, b in zip(rows[k], rows[i], strict=True)]
         left.remove(i)
-        found.append((j, i))
-    found.sort()
-    reduced = sympy.Matrix(len(found), A.cols, [e for _, i in found for e in rows[i]])
-    return Echelon(reduced, tuple(j for j, _ in found), tuple(i for _, i in found))
+        chosen.append((j, i))
+    chosen.sort()
+    reduced = sympy.Matrix(len(chosen), A.cols, [e for _, i in chosen for e in rows[i]])
+    return Echelon(reduced, tuple(j for j, _ in chosen), tuple(i for _, i in chosen))
 
 
-def _simplest(rows: list[list[Any]], left: list[int], coordinates: set[Any]) -> tuple[int, int] | None:
+def _simplest(rows: list[list[Expr]], left: list[int], coordinates: set[Expr]) -> tuple[int, int] | None:
     """(row, column) of the simplest entry that is not zero."""
-    import sympy
 
     def cost(entry: tuple[int, int]) -> tuple[bool, bool, int, int, int]:
         i, j = entry

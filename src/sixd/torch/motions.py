@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from sixd.errors import ScalarTypeError
-from sixd.forces.elements import elements
 from sixd.model.system import System, require_system
-from sixd.simulation.gradients.whole_step import Setting, step_request
+from sixd.simulation.arguments import positive, whole
+from sixd.simulation.gradients.whole_step import Motion, require_arrays, step_request
 from sixd.simulation.problem import PROJECTED
-from sixd.simulation.setup import positive, whole
+from sixd.simulation.scenario import Scenario
 from sixd.torch import operators, rollouts
 from sixd.torch.functions import evaluate
 from sixd.torch.tensors import NAMES, as_tensor, kind_of
-
-
-class Motion(NamedTuple):
-    """States along a motion, the start first: q (…, steps + 1, nq), qd (…, steps + 1, nv)."""
-
-    q: torch.Tensor
-    qd: torch.Tensor
 
 
 def step(
@@ -76,7 +69,7 @@ def step(
     else:
         handle, names, cores = _step(model, *key)
     if not handle:
-        number = float(positive("step", "dt", dt, "s", zero=False)) if not isinstance(dt, torch.Tensor) else float(dt)
+        number = float(positive("step", "dt", dt, "s")) if not isinstance(dt, torch.Tensor) else float(dt)
         motion = _roll(setting, model, q, qd, tau, number, float(t), more, dtype, device, single=True)
         return motion.q[..., -1, :], motion.qd[..., -1, :]
     given = zip(names, (q, qd, dt, t, tau, *more), cores, strict=True)
@@ -125,7 +118,7 @@ def rollout(
     _require_system("rollout", model)
     setting = _setting("rollout", method, f_ext, forces, parameters, constraints, stabilisation)
     more = (() if f_ext is None else (f_ext,)) + tuple((parameters or {}).values())
-    h = positive("rollout", "dt", dt, "s", zero=False)
+    h = positive("rollout", "dt", dt, "s")
     if callable(controls) and not isinstance(controls, torch.Tensor):
         if steps is None:
             raise ScalarTypeError("rollout: controls is a function, expected steps=, the number of steps, with it.")
@@ -211,27 +204,28 @@ def _setting(
     stabilisation: float,
 ) -> tuple[Any, ...]:
     """The fields of a setting, with the addresses of force elements instead of these: numbers and text alone."""
-    if callable(f_ext) and not isinstance(f_ext, torch.Tensor):
-        raise ScalarTypeError(f"{where}: f_ext is a function, expected a tensor (…, nb, 6).")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to tensors.")
+    require_arrays(where, "tensor", f_ext, parameters)
     every = tuple(forces) if isinstance(forces, (tuple, list)) else (forces,)
     names = tuple(str(name) for name in parameters or {})
     return where, method, f_ext is not None, tuple(id(x) for x in every), names, constraints, stabilisation
 
 
-def _as_setting(
+def _scenario(
     where: str,
+    model: System,
     method: str,
     has_f_ext: bool,
     addresses: tuple[int, ...],
     parameters: tuple[str, ...],
     constraints: str,
     stabilisation: float,
-) -> Setting:
-    forces = elements(where, tuple(_object(x) for x in addresses))
-    strength = positive(where, "stabilisation", stabilisation, "1/s")
-    return Setting(where, method, has_f_ext, forces, parameters, constraints, strength)
+) -> Scenario:
+    """The scenario of the fields of a setting; its arrays are inputs of the code, and stand-ins here."""
+    forces = tuple(_object(x) for x in addresses)
+    return Scenario(
+        model, method=method, f_ext=0.0 if has_f_ext else None, forces=forces,
+        parameters=dict.fromkeys(parameters, 0.0), constraints=constraints, stabilisation=stabilisation, where=where,
+    )  # fmt: skip
 
 
 def _object(address: int) -> Any:
@@ -241,7 +235,8 @@ def _object(address: int) -> Any:
 
 def _step(model: System, *key: Any) -> tuple[Any, ...]:
     """The handle of a step, its names and core shapes; the handle 0 where it is not a function."""
-    request = step_request(model, _as_setting(*key[:-1]), key[-1])
+    where, *fields, dtype = key
+    request = step_request(where, _scenario(where, model, *fields), dtype)
     if request is None:
         return 0, (), ()
     made = operators.call_of(model, request)
@@ -249,7 +244,8 @@ def _step(model: System, *key: Any) -> tuple[Any, ...]:
 
 
 def _rolled(model: System, *key: Any) -> tuple[Any, ...]:
-    made = rollouts.rolled_of(model, _as_setting(*key[:-1]), key[-1])
+    where, *fields, dtype = key
+    made = rollouts.rolled_of(where, _scenario(where, model, *fields), dtype)
     return made.handle, tuple(made.constants), tuple(made.constants.values())
 
 

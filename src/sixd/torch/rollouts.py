@@ -16,10 +16,10 @@ import torch
 from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import TraceError
 from sixd.model.memo import remember
-from sixd.model.system import System
 from sixd.runtime.cuda.device import device as gpu
 from sixd.simulation.gradients.adjoint_steps import TAU, Pair, forward_backward_steps
-from sixd.simulation.gradients.whole_step import Setting
+from sixd.simulation.gradients.whole_step import equations
+from sixd.simulation.scenario import Scenario
 from sixd.simulation.stepping.compiled_steps import UNSOLVED
 from sixd.torch.operators import Handled, handled
 from sixd.torch.tensors import Shape, batch_of, mapped, summed_to
@@ -31,11 +31,11 @@ _ALONG = ("q", "qd")
 class TorchRollout(Handled):
     """Steps of a system on tensors q, qd, controls (…, steps, nv), and the constants of the problem without tau."""
 
-    def __init__(self, system: System, setting: Setting, dtype: str) -> None:
-        super().__init__(system)
-        setting.check(system)
-        self.setting, self.dtype = setting, dtype
-        problem = setting.problem(system, dtype)
+    def __init__(self, where: str, run: Scenario, dtype: str) -> None:
+        super().__init__(run.model)
+        system, self.method, self.dtype = run.model, run.method, dtype
+        self._equations = equations(where, run, dtype)
+        problem = self._equations(system)
         self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
         self.dimensions = (1, 1, 2, *map(len, self.constants.values()))
         self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
@@ -48,8 +48,8 @@ class TorchRollout(Handled):
             number = torch.cuda.current_device() if device.index is None else device.index
             target = cuda(gpu("sixd.torch", number).architecture)
         if target not in self._pairs:
-            problem = self.setting.problem(self.system, self.dtype)
-            made = forward_backward_steps(problem, self.setting.method, self.dtype, None, target, _ALONG)
+            problem = self._equations(self.system)
+            made = forward_backward_steps(problem, self.method, self.dtype, None, target, _ALONG)
             self._pairs[target] = made
         return self._pairs[target]
 
@@ -130,9 +130,9 @@ def _run(code: Any, steps: int, arrays: Sequence[torch.Tensor], out: Sequence[An
     return [torch.from_numpy(x) for x in code(counts, [x.detach().numpy() for x in arrays], into)]
 
 
-def rolled_of(system: System, setting: Setting, dtype: str) -> TorchRollout:
-    """The steps of a setting, kept in the memo of the system."""
-    return remember(system, ("torch", setting, dtype), lambda: TorchRollout(system, setting, dtype))
+def rolled_of(where: str, run: Scenario, dtype: str) -> TorchRollout:
+    """The steps of a scenario, kept in the memo of its system."""
+    return remember(run.model, ("torch", where, run.structure, dtype), lambda: TorchRollout(where, run, dtype))
 
 
 # the operators ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The arrays of a trajectory: checked when it is made, selected by record or by row, and joined in time."""
+"""The arrays of a trajectory: checked when it is made, selected by record or by rollout, and joined in time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.forces.elements import elements
-from sixd.model.system import require_system
+from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import UNKNOWN, labels_of, numbered
 
 if TYPE_CHECKING:
+    from sixd.forces.elements import Force
     from sixd.trajectory.trajectory import Trajectory
 
 STATES = ("q", "qd", "tau", "friction", "internal")  # arrays (…, r, n)
@@ -26,7 +27,7 @@ class Known(dict[str, Array]):
     """Values (…, r) that need not be computed, with the states, parameters and system from which they follow."""
 
     states: dict[str, Array]
-    system: Any
+    system: System | None
 
 
 # checks -----------------------------------------------------------------------------------------
@@ -39,31 +40,25 @@ def checked_fields(traj: Trajectory) -> dict[str, Any]:
         require_system("Trajectory", system)
     t = float_array("t", traj.t)
     _require_times(t)
-    given = {name: getattr(traj, name) for name in STATES}
-    arrays = {name: None if x is None else float_array(name, x) for name, x in given.items()}
-    q, qd = arrays["q"], arrays["qd"] = [float_array(name, arrays[name]) for name in ("q", "qd")]
+    q, qd = (float_array(name, getattr(traj, name)) for name in ("q", "qd"))
+    others = {name: None if (x := getattr(traj, name)) is None else float_array(name, x) for name in STATES[2:]}
     batch, r = q.shape[:-2], len(t)
     nq, nv = (q.shape[-1:], qd.shape[-1:]) if system is None else ((system.nq,), (system.nv,))
-    internal = arrays["internal"]
+    internal = others["internal"]
     own = () if internal is None else internal.shape[-1:]
-    for name, core in {"q": nq, "qd": nv, "tau": nv, "friction": nv, "internal": own}.items():
-        x = arrays[name]
+    arrays = {"q": q, "qd": qd, **others}
+    for (name, x), core in zip(arrays.items(), (nq, nv, nv, nv, own), strict=True):
         if x is not None and (x.ndim < 2 or x.shape != (*batch, r, *core)):
             raise ShapeError(f"Trajectory: {name} has shape {x.shape}, expected {(*batch, r, *core)}.")
     forces = elements("Trajectory", traj.forces)
-    if system is not None and forces:
-        _require_internal(internal, [(element, element.size(system)) for element in forces])
     parameters = {name: float_array(name, x) for name, x in (traj.parameters or {}).items()}
-    for name, x in parameters.items() if system is not None else ():
-        _require_parameter(name, x, batch, parameter_shape("Trajectory", system, name))  # type: ignore[arg-type]
+    if system is not None:
+        if forces:
+            _require_internal(internal, [(element, element.size(system)) for element in forces])
+        for name, x in parameters.items():
+            _require_parameter(name, x, batch, parameter_shape("Trajectory", system, name))
     states = {"q": q, "qd": qd, **{f"parameters.{name}": x for name, x in parameters.items()}}
-    known = Known({name: float_array(name, x) for name, x in _still_known(traj.known, states, system).items()})
-    known.states, known.system = states, system
-    for name, x in known.items():
-        if name not in KEPT or x.shape != (*batch, r):
-            raise ShapeError(
-                f"Trajectory: known[{name!r}] has shape {x.shape}, expected {(*batch, r)} for one of {KEPT}."
-            )
+    known = _checked_known(traj.known, states, system, (*batch, r))
     labels = traj.labels
     if labels is UNKNOWN:
         labels = numbered(*nq, *nv) if system is None else labels_of(system)
@@ -71,7 +66,7 @@ def checked_fields(traj: Trajectory) -> dict[str, Any]:
     return {"t": t, **arrays, "parameters": parameters, **rest}
 
 
-def float_array(name: str, value: Any) -> Array:
+def float_array(name: str, value: object) -> Array:
     """Return the value as a read-only array of float32 or float64."""
     try:
         array = np.asarray(value)
@@ -87,12 +82,19 @@ def float_array(name: str, value: Any) -> Array:
     return array
 
 
-def _still_known(known: Mapping[str, Any], states: dict[str, Array], system: Any) -> Mapping[str, Any]:
-    """The known values, or {} if they belong to other states: ``dataclasses.replace`` passes on those of the source."""
-    if not isinstance(known, Known):
-        return known
-    same = known.system is system and known.states.keys() == states.keys()
-    return known if same and all(_is_view(known.states[name], x) for name, x in states.items()) else {}
+def _checked_known(
+    source: Mapping[str, Array], states: dict[str, Array], system: System | None, shape: tuple[int, ...]
+) -> Known:
+    """The known values; none if they belong to other states, since ``dataclasses.replace`` passes on the source's."""
+    if isinstance(source, Known):
+        same = source.system is system and source.states.keys() == states.keys()
+        source = source if same and all(_is_view(source.states[name], x) for name, x in states.items()) else {}
+    known = Known({name: float_array(name, x) for name, x in source.items()})
+    known.states, known.system = states, system
+    for name, x in known.items():
+        if name not in KEPT or x.shape != shape:
+            raise ShapeError(f"Trajectory: known[{name!r}] has shape {x.shape}, expected {shape} for one of {KEPT}.")
+    return known
 
 
 def _is_view(a: Array, b: Array) -> bool:
@@ -110,11 +112,11 @@ def _require_times(t: Array) -> None:
         raise ShapeError(f"Trajectory: t goes {t[k : k + 2].tolist()} at record {k}, expected finite times, ascending.")
 
 
-def _require_internal(internal: Array | None, sizes: list[tuple[Any, int]]) -> None:
-    total, found = sum(n for _, n in sizes), 0 if internal is None else internal.shape[-1]
-    if found != total:
+def _require_internal(internal: Array | None, sizes: list[tuple[Force, int]]) -> None:
+    total, count = sum(n for _, n in sizes), 0 if internal is None else internal.shape[-1]
+    if count != total:
         names = ", ".join(f"{type(element).__name__} {n}" for element, n in sizes)
-        raise ShapeError(f"Trajectory: internal has {found} entries, expected {total} of its forces: {names}.")
+        raise ShapeError(f"Trajectory: internal has {count} entries, expected {total} of its forces: {names}.")
 
 
 def _require_parameter(name: str, x: Array, batch: tuple[int, ...], core: tuple[int, ...]) -> None:
@@ -127,8 +129,8 @@ def _require_parameter(name: str, x: Array, batch: tuple[int, ...], core: tuple[
         raise ShapeError(f"Trajectory: parameter {name!r} has shape {x.shape}, expected {(*batch, *core)} or {core}.")
 
 
-def finite_rows(traj: Trajectory) -> Array:
-    """Return which rows have finite states at the end: booleans of the batch's shape."""
+def finite_rollouts(traj: Trajectory) -> Array:
+    """Return which rollouts have finite states at the end: booleans of the batch's shape."""
     good = [np.isfinite(x[..., -1:, :]).all(axis=(-2, -1)) for x in (traj.q, traj.qd)]
     return np.asarray(good[0] & good[1])
 
@@ -137,7 +139,7 @@ def finite_rows(traj: Trajectory) -> Array:
 
 
 def available(traj: Trajectory) -> dict[str, Array]:
-    """Return those of the arrays KEPT that were given or are computed already."""
+    """Return those of the arrays KEPT that were passed in or are computed already."""
     made = {name: x for name, x in traj.__dict__.items() if name in KEPT}
     if "_energies" in traj.__dict__:
         made |= dict(zip(("kinetic", "potential"), traj.__dict__["_energies"], strict=True))
@@ -154,8 +156,8 @@ def mapped(
     return replace(traj, known={name: values(x) for name, x in available(traj).items()}, **changes)
 
 
-def select_rows(traj: Trajectory, index: Any) -> Trajectory:
-    """Return the rows of a batch that an index of its dimensions selects."""
+def select_rollouts(traj: Trajectory, index: Any) -> Trajectory:
+    """Return the rollouts of a batch that an index of its dimensions selects."""
     batch = traj.batch
     if not batch:
         raise OutOfRangeError("row: the trajectory is one rollout, expected a batch of them.")
@@ -206,9 +208,9 @@ def joined(pieces: list[Trajectory]) -> Trajectory:
 
 
 def _require_same(first: Trajectory, piece: Trajectory, k: int) -> None:
-    """Raise unless part k of a motion has the system, the rows and the arrays of the first."""
+    """Raise unless part k of a motion has the system, the batch and the arrays of the first."""
     if piece.system is not first.system or piece.batch != first.batch:
-        raise ShapeError(f"concatenate: part {k} is {piece!r}, expected the system and the rows of {first!r}.")
+        raise ShapeError(f"concatenate: part {k} is {piece!r}, expected the system and the batch of {first!r}.")
     other = [n for n in {*first.parameters, *piece.parameters} if not _is_same(first, piece, n)]
     if other or piece.forces != first.forces:
         raise ShapeError(

@@ -1,11 +1,11 @@
 """Quantities that follow from the states of a motion: energies, errors of the constraints, forces at contacts.
 
-Each is one compiled function over all rows and records. Parameters are constant in time, one set per row.
+Each is one compiled function over all rollouts and records. Parameters are constant in time, one set per rollout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
 
 if TYPE_CHECKING:
+    from sixd.forces.elements import Force
     from sixd.trajectory.trajectory import Trajectory
 
 # a rollout that blew up may have finite states of infinite energy: here that is a result, not an error
@@ -28,7 +29,7 @@ _ENERGY = replace(declaration(energy), check_finite=False, choices={})  # of the
 
 
 def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Array]:
-    """Return parameters (…, core) as (…, 1, core): one set per row, the same at all times."""
+    """Return parameters (…, core) as (…, 1, core): one set per rollout, the same at all times."""
     return {
         name: np.expand_dims(value, np.ndim(value) - len(parameter_shape("Trajectory", system, name)))
         for name, value in parameters.items()
@@ -36,7 +37,7 @@ def along_time(system: System, parameters: Mapping[str, Array]) -> dict[str, Arr
 
 
 def evaluate_records(function: Function, system: System, parameters: Mapping[str, Array], *arrays: Array) -> Any:
-    """Return the function's results for arrays (…, r, core), with the parameters (…, core) of each row."""
+    """Return the function's results for arrays (…, r, core), with the parameters (…, core) of each rollout."""
     values = along_time(system, parameters)
     return batched("Trajectory", function, system, tuple(values), "float64")(*arrays, *values.values())
 
@@ -53,7 +54,7 @@ def energy_of_state(system: System, q: Array, qd: Array) -> float:
 
 
 def largest_error(model: System, q: Array) -> Scalar:
-    """Return the largest |φ| of the holonomic constraints, for one row of any scalar type."""
+    """Return the largest |φ| of the holonomic constraints, for one state of any scalar type."""
     largest: Scalar = 0
     for x in constraint_error(model, q):
         largest = maximum(largest, absolute(x))
@@ -72,7 +73,7 @@ def constraint_errors(system: System, q: Array, parameters: Mapping[str, Array])
 
 def contacts(system: System, traj: Trajectory) -> list[tuple[str, Array, Array]]:
     """Return (name, points, forces) of every force element with contacts, each (…, r, k, 3) in world axes."""
-    found: list[tuple[str, Array, Array]] = []
+    results: list[tuple[str, Array, Array]] = []
     values = along_time(system, traj.parameters)
     first = 0
     for element in traj.forces:
@@ -84,24 +85,28 @@ def contacts(system: System, traj: Trajectory) -> list[tuple[str, Array, Array]]
         u = np.zeros((len(traj), 0)) if traj.internal is None else traj.internal[..., own]
         kernel = _contacts_of(element, system, size, tuple(values))
         points, pushes = kernel(traj.t, traj.q, traj.qd, u, *values.values())
-        found.append((_unique(_name(element), [name for name, *_ in found]), points, pushes))
-    return found
+        results.append((_unique(_name(element), [name for name, *_ in results]), points, pushes))
+    return results
 
 
-def _contacts_of(element: Any, system: System, size: int, parameters: tuple[str, ...]) -> Any:
-    def contacts(model: System, t: Array, q: Array, qd: Array, u: Array) -> Any:
-        points, pushes = element.contacts(model, t, q, qd, u)
+def _contacts_of(
+    element: Force, system: System, size: int, parameters: tuple[str, ...]
+) -> Callable[..., tuple[Array, Array]]:
+    """The compiled (points, forces) of a force element with contacts."""
+
+    def contacts(model: System, t: Array, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
+        points, pushes = element.contacts(model, t, q, qd, u)  # type: ignore[attr-defined]
         return np.asarray(points), np.asarray(pushes)
 
     shapes = {"t": (), "u": (size,)}
     return compile(contacts, system, dtype="float64", parameters=parameters, shapes=shapes)
 
 
-def _name(element: Any) -> str:
+def _name(element: Force) -> str:
     name = getattr(element, "name", None)
     return name if isinstance(name, str) and name else type(element).__name__.lower()
 
 
-def _unique(name: str, taken: list[str]) -> str:
+def _unique(name: str, others: list[str]) -> str:
     """The name, with a number added if another element has it."""
-    return name if name not in taken else next(f"{name} {k}" for k in range(2, 10**6) if f"{name} {k}" not in taken)
+    return name if name not in others else next(f"{name} {k}" for k in range(2, 10**6) if f"{name} {k}" not in others)

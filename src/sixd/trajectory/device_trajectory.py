@@ -12,6 +12,7 @@ from sixd.errors import DeviceError
 from sixd.model.system import System
 from sixd.runtime.cuda.arrays import library_of
 from sixd.spatial.scalar import Array
+from sixd.trajectory.arrays import STATES
 from sixd.trajectory.trajectory import Trajectory
 
 
@@ -21,12 +22,10 @@ class DeviceTrajectory:
 
     ``t`` is a NumPy array; q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records,
     ``friction`` (…, r, nv) or None, ``internal`` (…, r, nu) or None, and ``parameters`` (name -> (…, core)) are arrays
-    on the GPU, of the library of the start (CuPy or PyTorch). They are as in :class:`Trajectory`; they may not be
-    computed yet when the trajectory is there, but work on the same stream waits for them. ``facts``: how the motion was
-    made.
+    on the GPU, of the library of the initial state (CuPy or PyTorch), as in :class:`Trajectory`. They may still be
+    computing when ``simulate`` returns; work on the same stream waits for them. ``facts``: how the motion was made.
 
-    Energies, errors of constraints, figures, tables and files are made on the processor: :meth:`to_cpu` copies the
-    motion there.
+    Energies, errors of constraints, figures, tables and files are made on the CPU: :meth:`to_cpu` copies the motion.
     """
 
     t: Array
@@ -49,16 +48,13 @@ class DeviceTrajectory:
         return len(self.t)
 
     def to_cpu(self) -> Trajectory:
-        """The motion as a :class:`Trajectory` of NumPy arrays, copied when it has been computed."""
+        """The motion as a :class:`Trajectory` of NumPy arrays; waits until it has been computed."""
         copy = library_of("Trajectory", self.q).download
         facts = dict(self.facts)
         if "unsolved" in facts:
             facts["unsolved"] = copy(facts["unsolved"]).astype(int).ravel().tolist()
             facts["unsolved"] = facts["unsolved"] if self.batch else facts["unsolved"][0]
-        arrays: dict[str, Any] = {
-            name: None if getattr(self, name) is None else copy(getattr(self, name))
-            for name in ("q", "qd", "tau", "friction", "internal")
-        }
+        arrays: dict[str, Any] = {name: None if (x := getattr(self, name)) is None else copy(x) for name in STATES}
         parameters = {name: copy(x) for name, x in self.parameters.items()}
         return Trajectory(
             t=np.array(self.t), system=self.system, forces=self.forces, parameters=parameters, facts=facts, **arrays
@@ -67,7 +63,7 @@ class DeviceTrajectory:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(Trajectory, name):
             raise DeviceError(
-                f"Trajectory: {name} is made on the processor, but this motion is on a GPU. Copy it: "
+                f"Trajectory: {name} is made on the CPU, but this motion is on a GPU. Copy it: "
                 f"trajectory.to_cpu().{name}."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

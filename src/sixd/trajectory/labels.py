@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sixd.model.joints import Joint
 from sixd.model.model import Model
@@ -55,11 +55,11 @@ def labels_of(system: System) -> Labels:
     """Return the labels of a system's entries; those of a Lagrangian system are its coordinates, without units."""
     columns: list[tuple[Column, ...]] = []
     for k in range(3):
-        found: list[Column] = []
+        entries: list[Column] = []
         for name in system.joint_names:
             own = (system.v_slice if k else system.q_slice)(name)
-            found += _columns(name, _joint(system, name), k, own.stop - own.start)
-        columns.append(tuple(found))
+            entries += _columns(name, _joint(system, name), k, own.stop - own.start)
+        columns.append(tuple(entries))
     return Labels(*columns)
 
 
@@ -69,8 +69,8 @@ def numbered(nq: int, nv: int) -> Labels:
     return Labels(q, v, v)
 
 
-def tree_behind(system: Any) -> Model | None:
-    """Return the model that a reduced model or equations were made from, or the model itself; None if there is none."""
+def tree_behind(system: object) -> Model | None:
+    """Return the model that a reduced model or equations were made from, or the model itself; None without a model."""
     while system is not None and not isinstance(system, Model):
         system = getattr(system, "model", None)
     return system

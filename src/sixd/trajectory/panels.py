@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sixd.trajectory.trajectory import Trajectory
 
 WHAT = ("q", "qd", "tau", "friction", "energy", "constraint_error")
-MOST_BESIDE = 2  # panels side by side, so that their legends leave room for the curves
-LONGEST_NAME = 18  # letters in a legend: with the line beside it about an eighth of the figure's width
+_MOST_PER_BAND = 2  # panels side by side, so that their legends leave room for the curves
+LONGEST_NAME = 18  # letters in a legend: with the line next to it about an eighth of the figure's width
 _TITLES = {"q": "coordinates", "qd": "velocities", "tau": "forces", "friction": "forces of dry friction"}
 _STEADY = 1e-3  # relative range of energies below which only their changes are drawn: the curves would look constant
 
@@ -53,12 +53,12 @@ def panels(traj: Trajectory, what: str, wanted: Callable[[Column], bool]) -> lis
     x = getattr(traj, what)
     if x is None:
         return []
-    found = []
+    made = []
     for unit, group in by_unit(getattr(traj.labels, "tau" if what == "friction" else what)).items():
         lines = [Line(column.name, x[..., k]) for k, column in group if wanted(column)]
         title = "quaternions" if unit == QUATERNION else "torques" if (what, unit) == ("tau", "N m") else _TITLES[what]
-        found += [Panel(title, unit, _distinct(lines), named=True)] if lines else []
-    return [found[k : k + MOST_BESIDE] for k in range(0, len(found), MOST_BESIDE)]
+        made += [Panel(title, unit, _distinct(lines), named=True)] if lines else []
+    return [made[k : k + _MOST_PER_BAND] for k in range(0, len(made), _MOST_PER_BAND)]
 
 
 def shortened(name: str, most: int = LONGEST_NAME) -> str:
@@ -93,8 +93,8 @@ def _distinct(lines: list[Line]) -> list[Line]:
     still = [k for k, line in enumerate(lines) if not line.values.any()]
     if len(still) < 2:
         still = []
-    found = [Line(names[k], line.values) for k, line in enumerate(lines) if k not in still]
-    return [*found, Line(f"{len(still)} at zero", lines[still[0]].values)] if still else found
+    moving = [Line(names[k], line.values) for k, line in enumerate(lines) if k not in still]
+    return [*moving, Line(f"{len(still)} at zero", lines[still[0]].values)] if still else moving
 
 
 def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
@@ -106,8 +106,8 @@ def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
     lines = [Line("total", total)]
     if not traj.batch:
         lines += [Line("kinetic", traj.kinetic), Line("potential", traj.potential)]
-    whose = "total energy of each row" if traj.batch else "energy"
-    title = "change of total energy" + (" of each row" if traj.batch else "")
+    whose = "total energy of each rollout" if traj.batch else "energy"
+    title = "change of total energy" + (" of each rollout" if traj.batch else "")
     change = _in_joules(title, [Line("total", total - start)])
     if traj.batch and _range(lines) < _STEADY * _size(lines) and np.isfinite(start).any():
         # all curves would lie on one level line
@@ -149,5 +149,5 @@ def _in_joules(title: str, lines: list[Line]) -> Panel:
 
 
 def _constraint_panel(traj: Trajectory) -> Panel:
-    whose = "error of the constraints, the largest" + (" of each row" if traj.batch else "")
+    whose = "error of the constraints, the largest" + (" of each rollout" if traj.batch else "")
     return Panel(whose, "m, rad", [Line("largest", traj.constraint_error)], logarithmic=True)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sixd.atomic import whole_file
 from sixd.errors import FileError, SixdError, unknown_name
@@ -30,24 +30,24 @@ def checked_path(
 ) -> tuple[Path, str]:
     """Return the path, with ~ expanded to the home folder, and its suffix, which must be one of ``suffixes``."""
     try:
-        found = Path(path).expanduser()
-        os.fsencode(found)
+        file = Path(path).expanduser()
+        os.fsencode(file)
     except (TypeError, RuntimeError, UnicodeError) as reason:
         raise error(f"{where}: path is {path!r}, expected the path of a file ({str(reason).rstrip('.')}).") from None
-    if "\0" in str(found):
+    if "\0" in str(file):
         raise error(f"{where}: path is {path!r}, expected one without null characters.")
-    if found.suffix.lower() not in suffixes:
-        raise unknown_name(f"{where}: {found.name!r}", "file format", found.suffix, suffixes)
-    return found, found.suffix.lower()
+    if file.suffix.lower() not in suffixes:
+        raise unknown_name(f"{where}: {file.name!r}", "file format", file.suffix, suffixes)
+    return file, file.suffix.lower()
 
 
 @contextmanager
-def open_whole(where: str, given: Any, path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears at ``path`` once all is written; raise FileError, naming ``given``, on failure."""
+def open_whole(where: str, name: str | os.PathLike[str] | None, path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears at ``path`` once all is written; raise FileError, with ``name``, on failure."""
     try:
         with whole_file(path) as file:
             yield file
     except OSError as error:
         hint = _HINTS.get(error.errno or 0, "")
         reason = f"{error.strerror or error}. {hint}".strip()
-        raise FileError(f"{where}: cannot write {str(given)!r}: {reason}") from None
+        raise FileError(f"{where}: cannot write {str(name)!r}: {reason}") from None

@@ -21,9 +21,12 @@ from sixd.trajectory.paths import checked_path, open_whole
 from sixd.trajectory.printing import counted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from sixd.trajectory.trajectory import Trajectory
 
-MOST_ROWS = 200  # rows of a batch that are drawn; more cannot be distinguished
+MOST_ROLLOUTS = 200  # of a batch that are drawn; more cannot be distinguished
 MOST_RECORDS = 4000  # records that are drawn of each line: some ten a pixel
 MOST_NAMES = 12  # names in a legend
 _LARGEST = 1e300  # largest value that is drawn: matplotlib's own sums overflow beyond it
@@ -36,23 +39,23 @@ def plot(
     joints: Sequence[str] | None = None,
     show: bool | None = None,
     path: str | os.PathLike[str] | None = None,
-) -> Any:
+) -> Figure:
     """Draw the motion and return the matplotlib figure.
 
     Parameters
     ----------
-    what : some of "q", "qd", "tau", "friction", "energy" (with its change from the start beside it; the change alone if
-        all rows keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy if there
-        are constraints). If omitted: "q", "qd", "tau" if the motion is controlled, and "energy".
+    what : some of "q", "qd", "tau", "friction", "energy" (with its change from the start next to it; the change alone
+        if all rollouts keep the same energy) and "constraint_error" (on a logarithmic axis; it is added to the energy
+        if there are constraints). If omitted: "q", "qd", "tau" if the motion is controlled, and "energy".
     joints : names of the joints to draw; all if omitted.
     show : True opens a window. In a notebook the figure is shown unless this is False.
     path : file to save the figure to; the suffix gives the format: .png, .svg, .pdf.
 
-    Of a batch at most 200 evenly chosen rows are drawn, in thin lines; of long motions about 4000 records. Long names
-    are shortened in the middle, and coordinates that are zero throughout are drawn as one line.
+    Of a batch at most 200 evenly chosen rollouts are drawn, in thin lines; of long motions about 4000 records. Long
+    names are shortened in the middle, and coordinates that are zero throughout are drawn as one line.
     """
     if not math.prod(traj.q.shape[:-1]):
-        raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record of one row.")
+        raise ScalarTypeError(f"plot: there is nothing to draw in {traj!r}, expected at least one record.")
     shell = None if show is False else kernel()
     figure_of = figure_maker(bool(show) and shell is None)
     chosen = _chosen(traj, what)
@@ -89,7 +92,7 @@ def _chosen(traj: Trajectory, what: Sequence[str] | None) -> list[str]:
     return chosen
 
 
-def _draw_bands(figure: Any, traj: Trajectory, bands: Sequence[Sequence[Panel]]) -> None:
+def _draw_bands(figure: Figure, traj: Trajectory, bands: Sequence[Sequence[Panel]]) -> None:
     """Draw the bands of panels below each other, on one grid for all, so that their edges align."""
     width = math.lcm(*map(len, bands))
     grid = figure.add_gridspec(len(bands), width)
@@ -108,8 +111,9 @@ def _draw_bands(figure: Any, traj: Trajectory, bands: Sequence[Sequence[Panel]])
 class InNotebook:
     """Displays a figure in a notebook once per cell: not again at the end of the cell, unless it has changed."""
 
-    def __init__(self, figure: Any) -> None:
-        self.figure, self.cell = figure, None
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+        self.cell: int | None = None
 
     def __call__(self) -> None:
         from IPython.display import Image, display
@@ -124,7 +128,7 @@ class InNotebook:
 
 
 def figure_maker(with_window: bool = False) -> Callable[..., Any]:
-    """The function that makes a figure, with matplotlib's object interface unless it is to have a window."""
+    """The function that makes a figure: matplotlib's object interface, or pyplot for a figure with a window."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -140,12 +144,12 @@ def figure_maker(with_window: bool = False) -> Callable[..., Any]:
 
 
 def _thinned(traj: Trajectory) -> tuple[Trajectory, str]:
-    """The rows and records that are drawn, and a note on how many rows they are."""
+    """The rollouts and records that are drawn, and a note on how many rollouts they are."""
     note = ""
     count = int(np.prod(traj.batch))
     if traj.batch:
-        kept = np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int)
-        note = f": {len(kept)} of {count} rows" if len(kept) < count else f": {counted(count, 'row')}"
+        kept = np.linspace(0, count - 1, min(count, MOST_ROLLOUTS)).round().astype(int)
+        note = f": {len(kept)} of {count} rollouts" if len(kept) < count else f": {counted(count, 'rollout')}"
         traj = traj.row(np.unravel_index(kept, traj.batch))
     step = -(-len(traj) // MOST_RECORDS)
     return (traj[::step] if step > 1 else traj), note
@@ -162,16 +166,16 @@ def _wanted(traj: Trajectory, joints: Sequence[str] | None) -> Callable[[Column]
     return lambda column: column.joint in names
 
 
-def _draw(axes: Any, traj: Trajectory, panel: Panel) -> None:
-    rows = math.prod(traj.batch)
+def _draw(axes: Axes, traj: Trajectory, panel: Panel) -> None:
+    rollouts = math.prod(traj.batch)
     style: dict[str, Any] = {"linewidth": 1.3}
-    if rows > 1:
-        style = {"linewidth": 0.6, "alpha": max(0.25, min(1.0, 8 / rows))}
+    if rollouts > 1:
+        style = {"linewidth": 0.6, "alpha": max(0.25, min(1.0, 8 / rollouts))}
     if len(traj) == 1:
         style |= {"marker": "."}
     shown = panel.lines if len(panel.lines) <= MOST_NAMES else panel.lines[: MOST_NAMES - 1]
     least = 0.0 if panel.logarithmic else -_LARGEST
-    dashes = _dashes(panel) if rows == 1 else [k // 10 for k in range(len(panel.lines))]
+    dashes = _dashes(panel) if rollouts == 1 else [k // 10 for k in range(len(panel.lines))]
     seen = False
     for k, line in enumerate(panel.lines):
         drawn = (line.values > least) & (line.values < _LARGEST)
@@ -203,8 +207,8 @@ def _dashes(panel: Panel) -> list[int]:
     return [k // 10 + (covered[k] if k < len(covered) else 0) for k in range(len(panel.lines))]
 
 
-def format_axes(axes: Any, legend: bool) -> None:
-    """Small ticks, a faint grid, and the legend beside the axes."""
+def format_axes(axes: Axes, legend: bool) -> None:
+    """Small ticks, a faint grid, and the legend to the right of the axes."""
     axes.tick_params(labelsize=8, which="both")
     # a common factor or offset of the ticks is written at the right, away from the title
     axes.yaxis.set_offset_position("right")
@@ -215,7 +219,7 @@ def format_axes(axes: Any, legend: bool) -> None:
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handlelength=1.5)
 
 
-def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whole or not at all; the suffix gives the format."""
     target, suffix = checked_path("plot", path, [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())])
     with open_whole("plot", path, target) as file:

@@ -10,7 +10,7 @@ import numpy as np
 from sixd.errors import SixdError
 from sixd.notebook import MOST_ROWS, table
 from sixd.spatial.scalar import Array
-from sixd.trajectory.arrays import available, finite_rows
+from sixd.trajectory.arrays import available, finite_rollouts
 from sixd.trajectory.derived import energy_of_state
 
 if TYPE_CHECKING:
@@ -20,19 +20,20 @@ _MOST_SCANNED = 10_000_000  # entries of q whose minimum and maximum are compute
 
 
 def counted(n: int, word: str) -> str:
-    """Return "1 row", "2 rows", …."""
+    """Return "1 rollout", "2 rollouts", …."""
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 def describe(traj: Trajectory) -> str:
     """Return system, shapes, time span and, where it is cheap to compute, the change of energy, in one line."""
     name = "" if traj.system is None else f" of {traj.system.name!r}"
-    rows = f"{' × '.join(map(str, traj.batch))} row{'' if math.prod(traj.batch) == 1 else 's'} × " if traj.batch else ""
+    plural = "" if math.prod(traj.batch) == 1 else "s"
+    batch = f"{' × '.join(map(str, traj.batch))} rollout{plural} × " if traj.batch else ""
     span = f", {traj.t[0]:.6g} … {traj.t[-1]:.6g} s" if len(traj) else ""
     size = f"nq = {traj.q.shape[-1]}, nv = {traj.qd.shape[-1]}"
-    text = f"<Trajectory{name}: {rows}{counted(len(traj), 'record')}{span}, {size}{_energy_text(traj)}"
+    text = f"<Trajectory{name}: {batch}{counted(len(traj), 'record')}{span}, {size}{_energy_text(traj)}"
     if traj.failed:
-        text += f", {counted(traj.failed, 'row')} failed" if traj.batch else ", failed"
+        text += f", {counted(traj.failed, 'rollout')} failed" if traj.batch else ", failed"
     return text + (", interrupted>" if traj.interrupted else ">")
 
 
@@ -52,7 +53,7 @@ def describe_html(traj: Trajectory) -> str:
 
 
 def _energy_text(traj: Trajectory) -> str:
-    """The largest change of energy of all rows from start to end, and how many finite rows have no finite energy."""
+    """The largest change of energy from start to end, and how many rollouts of finite states have infinite energies."""
     ends = _end_energies(traj)
     if ends is None:
         return ""
@@ -60,9 +61,9 @@ def _energy_text(traj: Trajectory) -> str:
     finite = np.isfinite(start) & np.isfinite(end)
     change = end[finite] - start[finite]
     text = f", energy changes by {change[np.argmax(np.abs(change))]:.2g} J" if change.size else ""
-    over = int(np.sum(~finite & finite_rows(traj)))
+    over = int(np.sum(~finite & finite_rollouts(traj)))
     if over:
-        text += f", energy not finite in {counted(over, 'row')}" if traj.batch else ", energy not finite"
+        text += f", energy not finite in {counted(over, 'rollout')}" if traj.batch else ", energy not finite"
     return text
 
 

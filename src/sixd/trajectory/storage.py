@@ -9,8 +9,8 @@ labels (of q, qd and tau a list of [name, joint, unit]), forces (names of the el
 ``q.elbow`` …, ``qd.elbow`` …, ``tau.elbow`` …, ``friction.elbow`` …, ``internal.0`` …, energy, kinetic, potential,
 constraint_error; joints with several coordinates have ``q.base.qw`` …, ``qd.base.wx`` …. A batch has a column ``row``
 first (``row.0``, ``row.1`` … if it has several dimensions). Parameters, facts and units are not stored; numbers are
-read as float64 (those of a float32 motion with the same values), and a batch without rows or records is read with the
-shape (0, …, 0, 0).
+read as float64 (those of a float32 motion with the same values), and a batch without rollouts or records is read with
+the shape (0, …, 0, 0).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -38,13 +38,16 @@ from sixd.trajectory.paths import checked_path, open_whole
 from sixd.version import __version__
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sixd.forces.elements import Force
     from sixd.trajectory.trajectory import Trajectory
 
 FORMAT, VERSION = "sixd trajectory", 1
 SUFFIXES = (".npz", ".csv")
 _LIKE = {"friction": "tau"}  # arrays with the labels of others
 _LINES = 4096  # lines of a CSV file that are formatted at a time
-_USED = ("meta", "t", *STATES, *KEPT)  # entries of an .npz file that are read, beside the parameters
+_USED = ("meta", "t", *STATES, *KEPT)  # entries of an .npz file that are read, besides the parameters
 
 
 def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -56,7 +59,7 @@ def save(traj: Trajectory, path: str | os.PathLike[str]) -> None:
 
 
 def load(
-    make: type[Trajectory], path: str | os.PathLike[str], system: System | None = None, forces: Any = ()
+    make: type[Trajectory], path: str | os.PathLike[str], system: System | None, forces: Force | Iterable[Force]
 ) -> Trajectory:
     """Read a file and return ``make(**fields)``: see ``Trajectory.load``."""
     if system is not None:
@@ -80,16 +83,16 @@ def load(
 
 def derived_arrays(traj: Trajectory) -> dict[str, Array]:
     """Return those of energy, kinetic, potential and constraint_error (…, r) that the system has."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name in ("energy", "kinetic", "potential", "constraint_error"):
         with suppress(SixdError):
-            found[name] = getattr(traj, name)
-    return found
+            arrays[name] = getattr(traj, name)
+    return arrays
 
 
-def _require_names(file: str, found: Labels, expected: Labels) -> None:
+def _require_names(file: str, labels: Labels, expected: Labels) -> None:
     for what in ("q", "qd"):
-        a, b = found.names(what), expected.names(what)
+        a, b = labels.names(what), expected.names(what)
         if a != b:
             k = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
             got, want = (repr(x[k]) if k < len(x) else "nothing" for x in (a, b))
@@ -102,7 +105,7 @@ def _require_names(file: str, found: Labels, expected: Labels) -> None:
 # .npz -------------------------------------------------------------------------------------------
 
 
-def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+def _write_npz(traj: Trajectory, derived: dict[str, Array], file: BinaryIO) -> None:
     meta = {
         "format": FORMAT,
         "version": VERSION,
@@ -119,7 +122,7 @@ def _write_npz(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
     np.savez(file, **arrays, meta=np.array(json.dumps(meta, default=_plain)))
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Any:
     """A fact of a type that JSON does not have."""
     return x.tolist() if isinstance(x, (np.generic, np.ndarray)) else repr(x)
 
@@ -189,8 +192,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: s
     if math.prod(shape) * dtype.itemsize != member.file_size - begins:
         raise ValueError(f"{name} has {member.file_size - begins} bytes, expected those of {shape} {dtype}")
     with archive.open(member) as entry:
-        found: Array = form.read_array(entry, allow_pickle=False)
-    return found
+        array: Array = form.read_array(entry, allow_pickle=False)
+    return array
 
 
 def _fitting(labels: Labels, arrays: dict[str, Array]) -> Labels:
@@ -210,21 +213,21 @@ def _line(error: Exception) -> str:
 
 def columns(traj: Trajectory, derived: dict[str, Array]) -> list[tuple[str, Array]]:
     """Return the columns of a table, each a name and values (…, r)."""
-    found = [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]
+    table = [("t", np.broadcast_to(traj.t, (*traj.batch, len(traj))))]
     for what in STATES:
         x = getattr(traj, what)
         if x is not None:
             names = range(x.shape[-1]) if what == "internal" else traj.labels.names(_LIKE.get(what, what))
-            found += [(f"{what}.{name}", x[..., k]) for k, name in enumerate(names)]
-    return [*found, *derived.items()]
+            table += [(f"{what}.{name}", x[..., k]) for k, name in enumerate(names)]
+    return [*table, *derived.items()]
 
 
-def row_names(batch: tuple[int, ...]) -> list[str]:
-    """Return the names of the columns that number the rows of a batch."""
+def index_columns(batch: tuple[int, ...]) -> list[str]:
+    """Return the names of the columns that number the rollouts of a batch."""
     return ["row"] if len(batch) == 1 else [f"row.{k}" for k in range(len(batch))]
 
 
-def to_pandas(traj: Trajectory) -> Any:
+def to_pandas(traj: Trajectory) -> DataFrame:
     """Return the records as a DataFrame: see ``Trajectory.to_pandas``."""
     try:
         import pandas
@@ -235,20 +238,20 @@ def to_pandas(traj: Trajectory) -> Any:
     index = np.indices((*traj.batch, len(traj)))[: len(traj.batch)].reshape(
         len(traj.batch), math.prod(traj.q.shape[:-1])
     )
-    table = dict(zip(row_names(traj.batch), index, strict=True))
+    table = dict(zip(index_columns(traj.batch), index, strict=True))
     table |= {name: np.ravel(x) for name, x in columns(traj, derived_arrays(traj))}
     return pandas.DataFrame(table)
 
 
-def _write_csv(traj: Trajectory, derived: dict[str, Array], file: Any) -> None:
+def _write_csv(traj: Trajectory, derived: dict[str, Array], file: BinaryIO) -> None:
     flat = columns(traj, derived)
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerow([*row_names(traj.batch), *(name for name, _ in flat)])
+    csv.writer(text, lineterminator="\n").writerow([*index_columns(traj.batch), *(name for name, _ in flat)])
     file.write(text.getvalue().encode())
-    for row in np.ndindex(traj.batch):
-        start = "".join(f"{i}," for i in row)
+    for index in np.ndindex(traj.batch):
+        start = "".join(f"{i}," for i in index)
         for k in range(0, len(traj), _LINES):
-            block = np.stack([x[row][k : k + _LINES] for _, x in flat], axis=-1)
+            block = np.stack([x[index][k : k + _LINES] for _, x in flat], axis=-1)
             lines = [start + ",".join(map(repr, numbers)) for numbers in block.tolist()]
             file.write(("\n".join(lines) + "\n").encode())
 
@@ -287,10 +290,10 @@ def _read_header(data: bytes, file: str) -> tuple[Iterator[list[str]], list[str]
 
 
 def _common_times(t: Array, file: str) -> Array:
-    """The times (r,) of a column (…, r); raise unless all rows of the batch have the same."""
+    """The times (r,) of a column (…, r); raise unless all rollouts have the same."""
     t = t.reshape(math.prod(t.shape[:-1]), t.shape[-1])
     if len(t) and not (t == t[0]).all():
-        raise LoadError(f"load: {file} has other times in other rows, expected the same in all.")
+        raise LoadError(f"load: {file} has other times in other rollouts, expected the same in all.")
     return t[0] if len(t) else np.zeros(0)
 
 
@@ -306,15 +309,15 @@ def _parsed(lines: Iterator[list[str]], width: int, file: str) -> Iterator[list[
 
 
 def _shape(index: Array, file: str) -> tuple[int, ...]:
-    """The shape (…, r) of a table whose lines belong to the rows ``index`` (lines, dimensions of the batch)."""
+    """The shape (…, r) of a table whose lines belong to the rollouts ``index`` (lines, dimensions of the batch)."""
     lines, dimensions = index.shape
     if not dimensions or not lines:
         return (*([0] * dimensions), lines)
     sizes = index.max(axis=0) + 1
-    # more rows than lines cannot be complete
+    # more rollouts than lines cannot be complete
     batch = tuple(int(n) for n in sizes) if (np.isfinite(index).all() and (sizes <= lines).all()) else (0,)
-    rows = math.prod(batch)
-    expected = np.repeat(np.indices(batch).reshape(len(batch), -1).T, lines // max(rows, 1), axis=0)
-    if not 0 < rows <= lines or not np.array_equal(index, expected):
-        raise LoadError(f"load: {file} has rows that are not complete, expected as many records of each, in order.")
-    return (*batch, lines // rows)
+    rollouts = math.prod(batch)
+    expected = np.repeat(np.indices(batch).reshape(len(batch), -1).T, lines // max(rollouts, 1), axis=0)
+    if not 0 < rollouts <= lines or not np.array_equal(index, expected):
+        raise LoadError(f"load: {file} has rollouts that are not complete, expected as many records of each, in order.")
+    return (*batch, lines // rollouts)

@@ -12,22 +12,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.model.system import System, library
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.trajectory import derived
-from sixd.trajectory.arrays import checked_fields, finite_rows, float_array, joined, mapped, select_rows
+from sixd.trajectory.arrays import checked_fields, finite_rollouts, float_array, joined, mapped, select_rollouts
 from sixd.trajectory.interpolation import interpolate
 from sixd.trajectory.labels import UNKNOWN, Labels
 from sixd.trajectory.printing import describe, describe_html
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from sixd.forces.elements import Force
+
 
 class State(NamedTuple):
-    """One record: time [s], q (…, nq), qd (…, nv) and the controller's force tau (…, nv), None if there is none."""
+    """One record: time [s], q (…, nq), qd (…, nv) and the controller's force tau (…, nv), or None."""
 
     t: float
     q: Array
@@ -41,7 +47,7 @@ class Trajectory:
 
     q (…, r, nq), qd (…, r, nv), tau (…, r, nv) the controller's force at the records, or None; ``friction`` (…, r, nv)
     the mean force of dry friction in the step before each record, None where no joint has any; ``internal`` (…, r, nu)
-    the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per row. ``system`` is the
+    the states of the elements in ``forces``; ``parameters`` name -> (…, core), one set per rollout. ``system`` is the
     system that moves, None after ``load`` without one. ``facts``: how the motion was made (dt, method, …);
     ``interrupted``: whether it ended early. ``known``: those of kinetic, potential and constraint_error that need not
     be computed; ``dataclasses.replace`` drops them if the states, the system or the parameters change.
@@ -58,7 +64,7 @@ class Trajectory:
     system: System | None = None
     tau: Array | None = None
     internal: Array | None = None
-    forces: tuple[Any, ...] = ()
+    forces: tuple[Force, ...] = ()
     parameters: Mapping[str, Array] = field(default_factory=dict)
     interrupted: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -89,7 +95,7 @@ class Trajectory:
         A rollout that blew up may still have finite states, but so large that their energy is not finite: ``energy``
         and the printed trajectory show that.
         """
-        return int(np.sum(~finite_rows(self)))
+        return int(np.sum(~finite_rollouts(self)))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -121,7 +127,7 @@ class Trajectory:
 
         A slice, a list of numbers or a mask gives a smaller batch.
         """
-        return select_rows(self, index)
+        return select_rollouts(self, index)
 
     @property
     def rows(self) -> Iterator[Trajectory]:
@@ -165,16 +171,16 @@ class Trajectory:
     def contacts(self) -> list[tuple[str, Array, Array]]:
         """(name, points (…, r, k, 3) [m], forces (…, r, k, 3) [N]) of each force element with contacts, in world axes.
 
-        [] if there is none, also after ``load`` without ``forces``.
+        The list is empty without such elements, also after ``load`` without ``forces``.
         """
         return derived.contacts(self._require_system("contacts"), self) if self.forces else []
 
-    def at(self, t: Any) -> tuple[Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Array, Array]:
         """(q, qd) at a time, each (…, n), or at times (m,), each (…, m, n), interpolated on the manifold.
 
         The interpolation is a cubic between neighbouring records that uses their velocities: q and qd are exact at the
         records, qd is the velocity of q, and where the motion is smooth the errors are of order h⁴ in q and h³ in qd
-        for records h apart. Orientations must turn by less than half a turn from record to record.
+        for records h apart. Orientations must rotate by less than half a turn from record to record.
         """
         system = self._require_system("at")
         times = float_array("time", t)
@@ -205,7 +211,9 @@ class Trajectory:
         save(self, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], system: System | None = None, *, forces: Any = ()) -> Trajectory:
+    def load(
+        path: str | os.PathLike[str], system: System | None = None, *, forces: Force | Iterable[Force] = ()
+    ) -> Trajectory:
         """Read a trajectory from a file that ``save`` wrote; a ``system`` must have the coordinates named in the file.
 
         ``forces``: the elements that acted, or a single one. Without a system the energies are those of the file, and
@@ -215,7 +223,7 @@ class Trajectory:
 
         return load(Trajectory, path, system, forces)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """Return the records as a pandas DataFrame with the columns of the CSV file."""
         from sixd.trajectory.storage import to_pandas
 
@@ -227,7 +235,7 @@ class Trajectory:
         joints: Sequence[str] | None = None,
         show: bool | None = None,
         path: str | os.PathLike[str] | None = None,
-    ) -> Any:
+    ) -> Figure:
         """Draw the motion as a matplotlib figure: see ``sixd.trajectory.plotting.plot``."""
         from sixd.trajectory.plotting import plot
 

@@ -1,4 +1,4 @@
-"""Ready-made models: textbook mechanisms, those of Featherstone's course, robots. ``sixd.zoo.names()`` lists them."""
+"""Ready-made models: textbook mechanisms, models of Featherstone's course, robots. ``sixd.zoo.names()`` lists them."""
 
 from collections.abc import Callable
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from sixd.model import Model, Shape, Visual
 from sixd.spatial import placement
 from sixd.spatial.rotation import frame_along
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 Color = tuple[float, float, float, float]
 STEEL: Color = (0.42, 0.45, 0.50, 1.0)
@@ -24,43 +23,45 @@ BLUE: Color = (0.26, 0.46, 0.68, 1.0)
 
 
 class Appearance:
-    """Collects shapes for a model; points (3,) [m] are in the joint frames of its bodies, 0 is the world."""
+    """Collects shapes for a model; points (3,) [m] are in the joint frames of its bodies, body 0 is the world."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.visuals = list(model.visuals)
 
-    def add(self, body: int | str, shape: Shape, pose: Any, color: Color) -> None:
+    def add(self, body: int | str, shape: Shape, pose: Array, color: Color) -> None:
         """Add a shape at a pose (4, 4) in the body's joint frame."""
         number = self.model.body_names.index(body) + 1 if isinstance(body, str) else body
         self.visuals.append(Visual(number, shape, pose, color))
 
-    def rod(self, body: int | str, start: Any, end: Any, radius: float, color: Color, kind: str = "cylinder") -> None:
+    def rod(
+        self, body: int | str, start: ArrayLike, end: ArrayLike, radius: float, color: Color, kind: str = "cylinder"
+    ) -> None:
         """Add a cylinder or a capsule from one point to another."""
         pose, length = between(start, end)
         self.add(body, Shape(kind, (float(radius), length)), pose, color)
 
-    def path(self, body: int | str, points: Sequence[Any], radius: float, color: Color) -> None:
+    def path(self, body: int | str, points: Sequence[ArrayLike], radius: float, color: Color) -> None:
         """Add a bent tube: capsules from point to point."""
         for start, end in pairwise(points):
             self.rod(body, start, end, radius, color, "capsule")
 
-    def box(self, body: int | str, low: Any, high: Any, color: Color) -> None:
+    def box(self, body: int | str, low: ArrayLike, high: ArrayLike, color: Color) -> None:
         """Add a box between two corners, along the body's axes."""
         low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         x, y, z = (float(s) for s in high - low)
         self.add(body, Shape("box", (x, y, z)), placement((low + high) / 2), color)
 
-    def ball(self, body: int | str, at: Any, radius: float, color: Color) -> None:
+    def ball(self, body: int | str, at: ArrayLike, radius: float, color: Color) -> None:
         """Add a sphere about a point."""
         self.add(body, Shape("sphere", (float(radius),)), placement(at), color)
 
     def apply(self) -> Model:
-        """Return the model with these shapes; nothing else differs."""
+        """Return the model with these shapes."""
         return dataclasses.replace(self.model, visuals=tuple(self.visuals))
 
 
-def between(start: Any, end: Any) -> tuple[Array, float]:
+def between(start: ArrayLike, end: ArrayLike) -> tuple[Array, float]:
     """Return the pose (4, 4) of a shape along z halfway between two points, and their distance."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(end - start))

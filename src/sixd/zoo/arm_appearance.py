@@ -13,12 +13,12 @@ _ALUMINIUM: Color = (0.74, 0.76, 0.78, 1.0)
 _BLUE: Color = (0.33, 0.56, 0.76, 1.0)
 _CREAM: Color = (0.90, 0.88, 0.81, 1.0)
 _GREY: Color = (0.62, 0.64, 0.67, 1.0)
-_UR_STAND = 0.9  # height of the column below the UR's base [m]: as far as the arm can hang down
-_PUMA_SHOULDER = 0.66  # height of the Puma's first two axes' meeting point, the origin, above the floor [m]
+_UR_STAND = 0.9  # height of the column below the UR's base [m]: the arm's reach
+_PUMA_SHOULDER = 0.66  # height above the floor of the origin, where the Puma's first two axes meet [m]
 
 
 def draw_ur(arm: Model) -> Model:
-    """Return the arm with the shapes of a UR5: aluminium tubes beside the joints, drums with blue caps, on a column."""
+    """Return the arm with the shapes of a UR5: aluminium tubes next to the joints, drums with blue caps, a column."""
     shapes = Appearance(arm)
     rod = shapes.rod
     rod(0, (0, 0, -_UR_STAND), (0, 0, 0.02 - _UR_STAND), 0.17, STEEL)
@@ -27,14 +27,14 @@ def draw_ur(arm: Model) -> Model:
     rod(0, (0, 0, 0), (0, 0, 0.038), 0.075, _ALUMINIUM)
 
     def drum(body: int, start: tuple[float, ...], end: tuple[float, ...], radius: float, cap: float = 0.012) -> None:
-        """Add a housing that ends in a blue cap."""
+        """Add a housing with a blue cap at its end."""
         away = [e - s for s, e in zip(start, end, strict=True)]
         length = sum(a * a for a in away) ** 0.5
         lid = tuple(e + a * cap / length for e, a in zip(end, away, strict=True))
         rod(body, start, end, radius, _ALUMINIUM)
         rod(body, end, lid, 0.92 * radius, _BLUE)
 
-    # shoulder: joint 2 turns about -y, the upper arm runs 136 mm out along it, the forearm 17 mm
+    # shoulder: joint 2 rotates about -y; along this axis the upper arm is offset by 136 mm, the forearm by 17 mm
     rod(1, (0, 0, -0.051), (0, 0, 0.0), 0.06, _ALUMINIUM)
     drum(1, (0, -0.074, 0), (0, 0.058, 0), 0.06)
     drum(2, (0, 0, 0.074), (0, 0, 0.19), 0.06)
@@ -58,7 +58,7 @@ def draw_panda(arm: Model) -> Model:
     """Return the arm with the shapes of a Panda: rounded white links, dark joint rings, elbow and wrist offset."""
     shapes = Appearance(arm)
     rod, path = shapes.rod, shapes.path
-    # base: a foot that reaches back, and the first drum
+    # base: a foot that extends backward, and the first drum
     shapes.box(0, (-0.16, -0.085, 0), (0.0, 0.085, 0.018), _GREY)
     rod(0, (0, 0, 0), (0, 0, 0.018), 0.095, _GREY)
     shapes.box(0, (-0.135, -0.06, 0.018), (0.0, 0.06, 0.085), WHITE)
@@ -104,7 +104,7 @@ def draw_puma(arm: Model) -> Model:
     rod(0, (0, 0, 0.025 - _PUMA_SHOULDER), (0, 0, -0.13), 0.085, _CREAM)
     box(0, (-0.19, -0.07, 0.025 - _PUMA_SHOULDER), (0, 0.07, 0.26 - _PUMA_SHOULDER), _CREAM)
     rod(0, (0, 0, -0.15), (0, 0, -0.115), 0.094, DARK)
-    # shoulder: joint 2 turns about -y; the upper arm's middle is 225 mm out along it
+    # shoulder: joint 2 rotates about -y; along this axis the upper arm's middle is offset by 225 mm
     rod(1, (0, 0, -0.115), (0, 0, -0.02), 0.085, _CREAM)
     rod(1, (0, 0.115, 0), (0, -0.160, 0), 0.098, _CREAM)
     rod(1, (0, 0.115, 0), (0, 0.125, 0), 0.085, DARK)

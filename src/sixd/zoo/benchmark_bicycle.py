@@ -6,18 +6,16 @@ without slipping on flat ground. The model is not linearised: lean, steer and pi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sixd.constraints import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number
 from sixd.zoo.appearance import DARK, STEEL, Appearance, Color, torus
 
-# the published axes are x forward, y right, z down; the model's x forward, y left, z up: half a turn about x
-_TURN = np.diag([1, -1, -1])
+# from the published axes (x forward, y right, z down) to the model's (x forward, y left, z up): 180° about x
+_TO_MODEL = np.diag([1, -1, -1])
 
 _PAINT: Color = (0.75, 0.22, 0.20, 1.0)
 _SILVER: Color = (0.72, 0.74, 0.77, 1.0)
@@ -28,11 +26,11 @@ _TUBE = 0.017  # radius of the frame's tubes [m]
 
 
 def _symmetric(mass: float, x: float, z: float, xx: float, yy: float, zz: float, xz: float) -> Inertia:
-    """A body symmetric about the plane of the bicycle; xz is the entry of the matrix, minus the integral of x z."""
+    """Return a body symmetric about the bicycle's plane; xz is the entry of the matrix, minus the integral of x z."""
     return Inertia(mass, (x, 0, z), ((xx, 0, xz), (0, yy, 0), (xz, 0, zz)))
 
 
-# the frames' numbers are in the published axes, from the rear contact point [kg, m, kg m²]
+# the values of the frames are in the published axes, from the rear contact point [kg, m, kg m²]
 _REAR_FRAME = _symmetric(85.0, 0.3, -0.9, 9.2, 11.0, 2.8, 2.4)
 _FRONT_FRAME = _symmetric(4.0, 0.9, -0.7, 0.05892, 0.06, 0.00708, -0.00756)
 _REAR_WHEEL = Inertia(2.0, about_com=(0.0603, 0.12, 0.0603))
@@ -40,22 +38,22 @@ _FRONT_WHEEL = Inertia(3.0, about_com=(0.1405, 0.28, 0.1405))
 
 
 def bicycle(
-    wheelbase: Any = 1.02,
-    trail: Any = 0.08,
-    tilt: Any = np.pi / 10,
-    rear_radius: Any = 0.3,
-    front_radius: Any = 0.35,
+    wheelbase: Scalar = 1.02,
+    trail: Scalar = 0.08,
+    tilt: Scalar = np.pi / 10,
+    rear_radius: Scalar = 0.3,
+    front_radius: Scalar = 0.35,
     *,
     rear_frame: Inertia = _REAR_FRAME,
     front_frame: Inertia = _FRONT_FRAME,
     rear_wheel: Inertia = _REAR_WHEEL,
     front_wheel: Inertia = _FRONT_WHEEL,
-    gravity: Any = 9.81,
+    gravity: Scalar = 9.81,
 ) -> Model:
     """Return a bicycle with a rigid rider, hands off; the defaults are the published benchmark.
 
-    World and bodies: x forward, y left, z up; ground z = 0. At the neutral configuration it stands upright and
-    straight, assembled, the rear wheel touching at the origin, and all bodies have parallel axes.
+    World and bodies: x forward, y left, z up; ground z = 0. At the neutral configuration it is assembled, upright and
+    straight, the rear wheel touches the ground at the origin, and all bodies have parallel axes.
 
     Parameters
     ----------
@@ -69,10 +67,10 @@ def bicycle(
 
     Returns
     -------
-    nv = 9: the joint ``base``, free (the frame ``rear_frame`` has its origin at the rear contact point when upright),
-    then ``rear_axle``, ``steer`` and ``front_axle``. Lean, the turn of the base about x, and steer are positive to the
-    right, as published; axles turn forward. Two ``Rolling`` constraints, six equations, leave three freedoms of
-    velocity: lean, steer and forward speed.
+    nv = 9: the free joint ``base`` (the frame ``rear_frame`` has its origin at the rear contact point when upright),
+    then ``rear_axle``, ``steer`` and ``front_axle``. Lean, the rotation of the base about x, and steer are positive to
+    the right, as published; axles rotate forward. Two ``Rolling`` constraints (six equations) leave three degrees of
+    freedom in velocity: lean, steer and forward speed.
 
     J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, "Linearized dynamics equations for the balance and steer
     of a bicycle: a benchmark and review", Proc. R. Soc. A 463 (2007).
@@ -83,18 +81,18 @@ def bicycle(
     """
     head = (wheelbase + trail, 0, 0)  # a point of the steer axis: where it meets the ground
     builder = ModelBuilder("bicycle", (0, 0, -gravity))
-    builder.add_body("rear_frame", "world", Free(), inertia=rear_frame.rotated(_TURN), joint_name="base")
+    builder.add_body("rear_frame", "world", Free(), inertia=rear_frame.rotated(_TO_MODEL), joint_name="base")
     builder.add_body(
         "rear_wheel", "rear_frame", Revolute("y"), placement=placement((0, 0, rear_radius)),
-        inertia=rear_wheel.rotated(_TURN), joint_name="rear_axle",
+        inertia=rear_wheel.rotated(_TO_MODEL), joint_name="rear_axle",
     )  # fmt: skip
     builder.add_body(
         "front_frame", "rear_frame", Revolute((sin(tilt), 0, -cos(tilt))), placement=placement(head),
-        inertia=front_frame.rotated(_TURN).translated((-head[0], 0, 0)), joint_name="steer",
+        inertia=front_frame.rotated(_TO_MODEL).translated((-head[0], 0, 0)), joint_name="steer",
     )  # fmt: skip
     builder.add_body(
         "front_wheel", "front_frame", Revolute("y"), placement=placement((-trail, 0, front_radius)),
-        inertia=front_wheel.rotated(_TURN), joint_name="front_axle",
+        inertia=front_wheel.rotated(_TO_MODEL), joint_name="front_axle",
     )  # fmt: skip
     builder.add_constraint(Rolling("rear_wheel", rear_radius))
     builder.add_constraint(Rolling("front_wheel", front_radius))
@@ -155,7 +153,7 @@ def _frame(shapes: Appearance, axle: Array, low: Array, high: Array, scale: floa
     saddle = seat + post * (0.10 * scale)
     tubes(seat, saddle, 0.75 * tube, STEEL)
     shapes.box("rear_frame", saddle + _m(-0.15, -0.06, 0, scale), saddle + _m(0.10, 0.06, 0.035, scale), DARK)
-    # cranks and pedals do not turn: the published bicycle has no drive
+    # cranks and pedals are fixed: the published bicycle has no drive
     for side in (-1, 1):
         end = crank + _m(0.12 * side, 0.11 * side, -0.12 * side, scale)
         start = crank + _m(0, 0.08 * side, 0, scale)
@@ -167,7 +165,7 @@ def _frame(shapes: Appearance, axle: Array, low: Array, high: Array, scale: floa
 
 
 def _rider(shapes: Appearance, saddle: Array, crank: Array, scale: float) -> None:
-    """Add a figure on the saddle: legs to the pedals, arms at its sides, as the published rider is hands off."""
+    """Add a figure on the saddle: legs to the pedals, arms at its sides since the published rider is hands off."""
     hip, neck = saddle + _m(-0.02, 0, 0.12, scale), saddle + _m(0.14, 0, 0.58, scale)
     shapes.rod("rear_frame", hip, hip + (neck - hip) * 0.92, 0.125 * scale, _SHIRT, "capsule")
     shapes.rod("rear_frame", neck, neck + _m(0.04, 0, 0.14, scale), 0.05 * scale, _SKIN, "capsule")

@@ -5,6 +5,7 @@ Each is a tree whose loops are closed by constraints; ``sixd.assemble`` finds co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sixd.constraints import Loop
 from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number
 from sixd.zoo.appearance import BLUE, DARK, GOLD, RED, STEEL, Appearance
 
 ANDREWS_START = (
@@ -27,24 +28,24 @@ _PUBLISHED = ("K1", "K2", "K3", "K4", "K5", "K6", "K7")
 
 
 def four_bar(
-    ground: Any = 2.0,
-    crank: Any = 0.5,
-    coupler: Any = 2.0,
-    rocker: Any = 1.5,
+    ground: Scalar = 2.0,
+    crank: Scalar = 0.5,
+    coupler: Scalar = 2.0,
+    rocker: Scalar = 1.5,
     *,
-    density: Any = 1.0,
-    gravity: Any = 9.81,
-    closed_by: Any = "planar",
+    density: Scalar = 1.0,
+    gravity: Scalar = 9.81,
+    closed_by: str | Iterable[str] = "planar",
 ) -> Model:
     """Return a four-bar linkage in the xy-plane, gravity along -y: pivots at (0, 0) and (ground, 0), uniform thin rods.
 
-    q: crank, coupler against the crank, rocker. Lengths in m, density in kg/m. ``closed_by`` are the directions of the
-    ``Loop`` between the ends of coupler and rocker: "planar" has two independent equations, "axis", a hinge in space,
-    five of which three are redundant.
+    q: crank, coupler relative to the crank, rocker. Lengths in m, density in kg/m. ``closed_by``: the directions of the
+    ``Loop`` between the ends of coupler and rocker. "planar" has two independent equations; "axis", a hinge in space,
+    has five, three of them redundant.
     """
     builder = ModelBuilder("four_bar", (0, -gravity, 0))
 
-    def bar(name: str, parent: str, at: Any, length: Any) -> None:
+    def bar(name: str, parent: str, at: Scalar, length: Scalar) -> None:
         inertia = rod(length, mass=density * length, axis="x").translated((length / 2, 0, 0))
         builder.add_body(name, parent, Revolute("z"), placement=placement((at, 0, 0)), inertia=inertia)
         builder.add_frame(f"{name}_end", name, placement((length, 0, 0)))
@@ -58,7 +59,7 @@ def four_bar(
 
 
 def _draw_bars(model: Model, ground: float, crank: float, coupler: float, rocker: float) -> Model:
-    """Return the model with flat bars on pins, offset so that they pass each other, in front of two posts."""
+    """Return the model with flat bars on pins, offset so that they do not collide, in front of two posts."""
     shapes, longest = Appearance(model), max(ground, crank, coupler, rocker)
     w = 0.035 * longest  # half the width of a bar; twice its thickness
     floor, t = -1.12 * max(crank, rocker), 0.5 * w
@@ -81,10 +82,10 @@ def _draw_bars(model: Model, ground: float, crank: float, coupler: float, rocker
 
 
 def bricard() -> Model:
-    """Return Bricard's overconstrained loop (IFToMM benchmark A04): five rods of 1 kg, 1 m, six hinges, one freedom.
+    """Return Bricard's overconstrained loop (IFToMM benchmark A04): five rods of 1 kg, 1 m, six hinges, one DoF.
 
     A chain of five hinges from P0 = (0, 0, 0), closed by the sixth at P5 = (0, 0, 1); gravity along -y. Assembled at
-    q = 0. The closing hinge gives five equations of rank four.
+    q = 0. The closing hinge adds five equations of rank four.
     """
     points = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)])
     builder = ModelBuilder("bricard", (0.0, -9.81, 0.0))
@@ -96,7 +97,7 @@ def bricard() -> Model:
         builder.add_body(
             name, parent, Revolute(axis), placement=placement(at), inertia=Inertia(1.0, along / 2, moments)
         )
-    # the sixth hinge turns about x: z of these frames
+    # the sixth hinge rotates about x, which is z of these frames
     R = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     builder.add_frame("P3", "rod3", placement(points[3] - points[2]))
     builder.add_frame("P5", "rod5", placement(points[5] - points[4], R=R))
@@ -106,16 +107,16 @@ def bricard() -> Model:
 
 
 def andrews() -> Model:
-    """Return Andrews' squeezer: seven bodies in the xy-plane, three loops, one freedom, no gravity.
+    """Return Andrews' squeezer: seven bodies in the xy-plane, three loops, one DoF, no gravity.
 
-    It is driven by a torque of 0.033 N m on K1 and by a spring on K3, which is not part of the model: ``andrews_force``
+    A torque of 0.033 N m on K1 and a spring on K3 drive it. The spring is not part of the model: ``andrews_force``
     returns its force. Joints have the names of the bodies, K1 … K7; ``andrews_order`` reorders published coordinates.
     """
     d, da, e, ea, rr, ra, ss, sa, sb = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092, 0.035, 0.01874, 0.01043
     sc, sd, ta, tb, u, ua, ub, zf, zt, fa = 0.018, 0.02, 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
     A, B = (-0.06934, -0.00227), (-0.03635, 0.03273)
     table: list[tuple[Any, ...]] = [
-        # body, parent, joint's position there, mass, moment about the centre, centre, point of the loop
+        # body, parent, joint's position in it, mass, moment about the centre of mass, that centre, point of the loop
         ("K1", "world", (0, 0), 0.04325, 2.194e-6, (ra, 0), None),
         ("K2", "K1", (rr, 0), 0.00365, 4.410e-7, (-da, 0), (-d, 0)),
         ("K3", "world", B, 0.02373, 5.255e-6, (sb, -sa), (0, -ss)),
@@ -136,15 +137,15 @@ def andrews() -> Model:
     return builder.build()
 
 
-def andrews_order(model: Model, published: Any) -> Array:
-    """Return coordinates (…, 7), given in the published order β, Θ, γ, Φ, δ, Ω, ε (K1 … K7), in the model's order."""
+def andrews_order(model: Model, published: ArrayLike) -> Array:
+    """Return coordinates (…, 7) from the published order β, Θ, γ, Φ, δ, Ω, ε (K1 … K7) in the model's order."""
     values = np.asarray(published)
     if values.shape[-1:] != (7,):
         raise ShapeError(f"andrews_order: got shape {values.shape}, expected (..., 7).")
     return values[..., [_PUBLISHED.index(name) for name in model.joint_names]]
 
 
-def andrews_force(model: Model, q: Any) -> Array:
+def andrews_force(model: Model, q: ArrayLike) -> Array:
     """Return f_ext (7, 6) of the squeezer's spring at q (7,), any scalar: stiffness 4530 N/m, free length 0.07785 m.
 
     It connects the point C = (0.014, 0.072) of the ground to the frame "spring" of K3.

@@ -78,7 +78,7 @@ def draw_rack(model: Model, radius: float, width: float, offset: float) -> Model
 
 
 def _gear(radius: float, deep: float, width: float) -> Shape:
-    """A wheel about x with teeth, of pitch radius ``radius``; a tooth points along -z."""
+    """Return a toothed wheel about x of pitch radius ``radius``; a tooth points along -z."""
     corners = []
     for k in range(TEETH):
         middle = 2 * np.pi * k / TEETH - np.pi / 2
@@ -89,7 +89,7 @@ def _gear(radius: float, deep: float, width: float) -> Shape:
 
 
 def _rack_teeth(radius: float, deep: float, width: float, half: float) -> Shape:
-    """Teeth of a rack along y at z = -radius, with a gap at y = 0."""
+    """Return the teeth of a rack along y at z = -radius, with a gap at y = 0."""
     pitch = 2 * np.pi * radius / TEETH
     low, high = -radius - deep / 2, -radius + deep / 2
     count = int(half / pitch)
@@ -98,7 +98,7 @@ def _rack_teeth(radius: float, deep: float, width: float, half: float) -> Shape:
 
 
 def _prism(polygons: list[Array], width: float) -> Shape:
-    """Polygons (n, 2) in the yz-plane, each star-shaped about the mean of its corners, of length ``width`` along x."""
+    """Return polygons (n, 2) in the yz-plane, star-shaped about the mean of their corners, extruded by ``width``."""
     vertices: list[Array] = []
     triangles: list[tuple[int, int, int]] = []
     for polygon in polygons:

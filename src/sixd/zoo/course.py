@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model import Free, Mimic, Model, ModelBuilder, RackAndPinion, Revolute
 from sixd.spatial import Inertia, axis_rotation, box, cone, cylinder, placement, rod, sphere
-from sixd.spatial.scalar import is_number
+from sixd.spatial.scalar import Scalar, is_number
 from sixd.zoo.appearance import RED, Appearance
 from sixd.zoo.contact_appearance import draw_cone, draw_rack, draw_table
 
@@ -18,9 +17,9 @@ _NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 def autotree(nb: int, branching: float = 1.0, skew: float = 0.0, taper: float = 1.0) -> Model:
-    """Return a tree of nb thin cylinders on revolute joints about z, with the given branching factor.
+    """Return a tree of nb thin cylinders on revolute joints about z, with a branching factor.
 
-    Each link is ``taper`` times as long as the one before it in number; successive axes are skewed by ``skew`` [rad].
+    Each link is ``taper`` times as long as the previous one; successive axes are skewed by ``skew`` [rad].
     """
     if nb < 1 or branching < 1:
         raise ModelError(f"autotree: nb is {nb}, branching {branching}; expected both at least 1.")
@@ -48,10 +47,10 @@ def vee(second: float = 1.0) -> Model:
     builder.add_body("first", "world", Free(), inertia=first_rod, joint_name="base")
     across = second * (second**2 + 0.0003) / 12
     along_y = Inertia(second, (0, second / 2, 0), (across, 5e-5 * second, across))
-    turned = along_y.rotated(axis_rotation((1, 0, 0), np.pi / 4))  # along (0, 1, 1)/√2
-    # joint frame: turned by 45° about z, then by 90° about y, so that its z axis is (1, 1, 0)/√2
+    inertia = along_y.rotated(axis_rotation((1, 0, 0), np.pi / 4))  # along (0, 1, 1)/√2
+    # joint frame: rotated by 45° about z, then by 90° about y, so that its z axis is (1, 1, 0)/√2
     R = axis_rotation((0, 0, 1), np.pi / 4) @ axis_rotation((0, 1, 0), np.pi / 2)
-    builder.add_body("second", "first", Revolute("z"), placement=placement(R=R), inertia=turned, joint_name="hinge")
+    builder.add_body("second", "first", Revolute("z"), placement=placement(R=R), inertia=inertia, joint_name="hinge")
     return builder.build()
 
 
@@ -105,8 +104,8 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
     axis, away from the apex; ``rim``, the point of the rim that touches the table at neutral q.
 
     The cone is on a free joint, and rolling is a force: docs/course/motion/sim3_its_acceleration.md. With ``rolls`` it
-    cannot but roll about its apex: q = (φ, ψ) is the turn of the line of contact about the vertical and that of the
-    cone about its axis, with ψ = -φ/sin(half_angle) by a gear.
+    can only roll about its apex: q = (φ, ψ) are the rotations of the line of contact about the vertical and of the cone
+    about its axis; a gear sets ψ = -φ/sin(half_angle).
     """
     if not 0 < half_angle < np.pi / 2 or not slant > 0:
         raise ModelError(f"rolling_cone: half_angle is {half_angle}, slant {slant}; expected 0 … π/2 and a length.")
@@ -134,11 +133,11 @@ def rolling_cone(half_angle: float = np.pi / 6, slant: float = 1.0, mass: float 
     return shapes.apply()
 
 
-def rack_and_pinion(radius: Any = 0.1, mass: Any = 1.0, offset: Any = 0.04, gravity: Any = 9.81) -> Model:
+def rack_and_pinion(radius: Scalar = 0.1, mass: Scalar = 1.0, offset: Scalar = 0.04, gravity: Scalar = 9.81) -> Model:
     """Return a pinion of ``radius`` [m] about x that rolls along y on a rack below it.
 
-    Its centre of mass is ``offset`` [m] below the axle at q = 0, so that it rocks about that; its moments are those of
-    a disc of a quarter of the radius in width, moved there.
+    Its centre of mass is ``offset`` [m] below the axle at q = 0, so that it rocks about q = 0; its moments are those of
+    a disc around that centre, a quarter of the radius wide.
     """
     width = radius / 4
     builder = ModelBuilder("rack_and_pinion", (0, 0, -gravity))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sixd.model import Free, Joint, Model, ModelBuilder, Revolute, Shape, Spherical
 from sixd.spatial import Inertia, box, capsule, placement, sphere
+from sixd.spatial.scalar import Scalar
+from sixd.zoo.appearance import Color
 
+Point = tuple[float, float, float]
 _SKIN, _SUIT, _TRUNKS = (0.88, 0.68, 0.55, 1.0), (0.20, 0.45, 0.70, 1.0), (0.15, 0.25, 0.40, 1.0)
 
 
-def humanoid(stiffness: Any = 0.0, damping: Any = 0.0, gravity: Any = 9.81) -> Model:
-    """Return a human figure of 74 kg and 1.73 m: 13 bodies, 30 freedoms, z up, facing x, upright at neutral q.
+def humanoid(stiffness: Scalar = 0.0, damping: Scalar = 0.0, gravity: Scalar = 9.81) -> Model:
+    """Return a human figure of 74 kg and 1.73 m: 13 bodies, 30 DoF, z up, facing x, upright at neutral q.
 
     The pelvis has a free joint; spine, neck, shoulders and hips are spherical, elbows, knees and ankles hinges about y.
     Positive angles bend an elbow forward, a knee back, and point a foot down. All joints have the same ``stiffness``
@@ -21,21 +22,25 @@ def humanoid(stiffness: Any = 0.0, damping: Any = 0.0, gravity: Any = 9.81) -> M
     passive = {"stiffness": stiffness, "damping": damping}
 
     def add(
-        name: str, parent: str, joint: Joint, at: Any, shape: Shape, inertia: Inertia, color: Any, center: Any
+        name: str, parent: str, joint: Joint, at: Point, shape: Shape, inertia: Inertia, color: Color, center: Point
     ) -> None:
-        """Add a body whose joint is at ``at`` in the parent, its shape about ``center``."""
+        """Add a body with its joint at ``at`` in the parent and its shape around ``center``."""
         springs = {} if parent == "world" else passive
         moved = inertia.translated(center)
         builder.add_body(name, parent, joint, placement=placement(at), inertia=moved, **springs)
         builder.add_visual(name, shape, placement(center), color=color)
 
-    def block(name: str, parent: str, joint: Joint, at: Any, size: Any, mass: float, color: Any, center: Any) -> None:
+    def block(
+        name: str, parent: str, joint: Joint, at: Point, size: Point, mass: float, color: Color, center: Point
+    ) -> None:
         add(name, parent, joint, at, Shape("box", size), box(*size, mass=mass), color, center)
 
-    def limb(name: str, parent: str, joint: Joint, at: Any, radius: float, length: float, mass: float, c: Any) -> None:
+    def limb(
+        name: str, parent: str, joint: Joint, at: Point, radius: float, length: float, mass: float, color: Color
+    ) -> None:
         """Add a capsule that hangs from its joint, as long as the bone."""
         solid = capsule(radius, length, mass=mass)
-        add(name, parent, joint, at, Shape("capsule", (radius, length)), solid, c, (0, 0, -length / 2))
+        add(name, parent, joint, at, Shape("capsule", (radius, length)), solid, color, (0, 0, -length / 2))
 
     block("pelvis", "world", Free(), (0, 0, 0), (0.18, 0.30, 0.16), 11.0, _TRUNKS, (0, 0, 0))
     block("chest", "pelvis", Spherical(), (0, 0, 0.10), (0.20, 0.34, 0.38), 24.0, _SUIT, (0, 0, 0.21))

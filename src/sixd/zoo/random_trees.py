@@ -1,4 +1,4 @@
-"""Random trees with every joint type, for tests of laws that hold for any mechanism."""
+"""Random trees with every joint type, for tests of properties that hold for any mechanism."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sixd.model import Joint, Model, ModelBuilder, joints
 from sixd.spatial import Inertia, placement, quaternion_to_rotation, random_quaternion
 from sixd.spatial.scalar import Array
 
-# of each kind: the joint with a random axis and other random parameters
+# for each kind: a joint with the random axis and other random parameters
 _MAKERS: dict[str, Callable[[Array, np.random.Generator], Joint]] = {
     "free": lambda axis, rng: joints.Free(),
     "revolute": lambda axis, rng: joints.Revolute(axis),
@@ -32,7 +32,7 @@ def random_joint(kind: str, rng: np.random.Generator) -> Joint:
 
 
 def random_pose(rng: np.random.Generator) -> Array:
-    """Return a pose (4, 4) with uniform orientation, within half a metre."""
+    """Return a pose (4, 4) with uniform orientation and position within half a metre."""
     return placement(rng.uniform(-0.5, 0.5, 3), R=quaternion_to_rotation(random_quaternion(rng)))
 
 

@@ -36,7 +36,7 @@ def ur_arm() -> Model:
 
 def panda_arm() -> Model:
     """Return a seven-axis arm with the Panda's published DH parameters and the inertias of Gaz et al. (2019)."""
-    # alpha and a of the frame before, d; limits; mass; com; Ixx Ixy Ixz Iyy Iyz Izz about the centre
+    # alpha and a of the previous frame, d; limits; mass; com; Ixx Ixy Ixz Iyy Iyz Izz about the centre of mass
     table = [
         (0, 0, 0.333, (-2.8973, 2.8973), 4.970684, (3.875e-3, 2.081e-3, -0.1750),
          (7.0337e-1, -1.3900e-4, 6.7720e-3, 7.0661e-1, 1.9169e-2, 9.1170e-3)),

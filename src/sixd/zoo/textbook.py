@@ -13,7 +13,7 @@ from sixd.errors import ModelError
 from sixd.io.dh import from_dh
 from sixd.model import Model, ModelBuilder, Planar, Prismatic, Revolute
 from sixd.spatial import Inertia, placement, point, rod
-from sixd.spatial.scalar import is_number
+from sixd.spatial.scalar import Scalar, is_number
 from sixd.zoo.arm_appearance import draw_puma
 from sixd.zoo.contact_appearance import draw_top
 
@@ -23,7 +23,7 @@ def _require_count(where: str, n: int) -> None:
         raise ModelError(f"{where}: n is {n!r}, expected a whole number of links.")
 
 
-def _flat(mass: Any, at: Any, moment: Any) -> Inertia:
+def _flat(mass: Scalar, at: Scalar, moment: Scalar) -> Inertia:
     """Return the inertia of a flat body in xy, centre at x = ``at``, ``moment`` about z through the centre."""
     return Inertia(mass, (at, 0, 0), (moment / 2, moment / 2, moment))
 
@@ -41,15 +41,17 @@ def planar(n: int = 2) -> Model:
     return builder.build()
 
 
-def planar_body(mass: Any = 1.0, inertia: Any = 1.0, gravity: Any = 9.81) -> Model:
+def planar_body(mass: Scalar = 1.0, inertia: Scalar = 1.0, gravity: Scalar = 9.81) -> Model:
     """Return one body free in the xy-plane, q = (θ, x, y)."""
     builder = ModelBuilder("planar_body", (0, -gravity, 0))
     builder.add_body("body", "world", Planar(), inertia=_flat(mass, 0, inertia))
     return builder.build()
 
 
-def rp_arm(m1: Any = 2.0, m2: Any = 1.5, I1: Any = 0.4, I2: Any = 0.3, r1: Any = 0.35, gravity: Any = 9.81) -> Model:
-    """Return a revolute, then a prismatic joint: link 1's centre at r1, link 2's at q2 along link 1's x axis."""
+def rp_arm(
+    m1: Scalar = 2.0, m2: Scalar = 1.5, I1: Scalar = 0.4, I2: Scalar = 0.3, r1: Scalar = 0.35, gravity: Scalar = 9.81
+) -> Model:
+    """Return a revolute, then a prismatic joint; link 1's centre is at r1, link 2's at q2 along link 1's x axis."""
     builder = ModelBuilder("rp_arm", (0, -gravity, 0))
     builder.add_body("link1", "world", Revolute("z"), inertia=_flat(m1, r1, I1))
     builder.add_body("link2", "link1", Prismatic("x"), inertia=_flat(m2, 0, I2))
@@ -57,14 +59,14 @@ def rp_arm(m1: Any = 2.0, m2: Any = 1.5, I1: Any = 0.4, I2: Any = 0.3, r1: Any =
 
 
 def two_link_arm(
-    m1: Any = 2.0,
-    m2: Any = 1.5,
-    I1: Any = 0.4,
-    I2: Any = 0.3,
-    r1: Any = 0.35,
-    r2: Any = 0.5,
-    L1: Any = 1.2,
-    gravity: Any = 9.81,
+    m1: Scalar = 2.0,
+    m2: Scalar = 1.5,
+    I1: Scalar = 0.4,
+    I2: Scalar = 0.3,
+    r1: Scalar = 0.35,
+    r2: Scalar = 0.5,
+    L1: Scalar = 1.2,
+    gravity: Scalar = 9.81,
 ) -> Model:
     """Return the 2R arm: centres at r1, r2 along the links, elbow at L1; moments I1, I2 about the centres."""
     builder = ModelBuilder("two_link_arm", (0, -gravity, 0))
@@ -74,21 +76,27 @@ def two_link_arm(
     return builder.build()
 
 
-def pr_arm(m1: Any = 2.0, m2: Any = 1.5, I2: Any = 0.3, r2: Any = 0.5, gravity: Any = 9.81) -> Model:
-    """Return a horizontal slide with a revolute link with its centre at r2."""
+def pr_arm(m1: Scalar = 2.0, m2: Scalar = 1.5, I2: Scalar = 0.3, r2: Scalar = 0.5, gravity: Scalar = 9.81) -> Model:
+    """Return a horizontal slide that carries a revolute link with its centre at r2."""
     builder = ModelBuilder("pr_arm", (0, -gravity, 0))
     builder.add_body("slide", "world", Prismatic("x"), inertia=point(m1))
     builder.add_body("link", "slide", Revolute("z"), inertia=_flat(m2, r2, I2))
     return builder.build()
 
 
-def point_arm(l1: Any = 0.7, l2: Any = 0.5, m1: Any = 2.0, m2: Any = 1.3, gravity: Any = 9.81) -> Model:
+def point_arm(l1: Scalar = 0.7, l2: Scalar = 0.5, m1: Scalar = 2.0, m2: Scalar = 1.3, gravity: Scalar = 9.81) -> Model:
     """Return a planar 2R arm with point masses at the links' ends, as derived in Craig's section 6.7."""
     return two_link_arm(m1, m2, 0, 0, l1, l2, l1, gravity)
 
 
 def craig_arm(
-    L1: Any = 0.7, L2: Any = 0.5, M1: Any = 2.0, M2: Any = 1.3, V1: Any = 0.0, V2: Any = 0.0, gravity: Any = 9.81
+    L1: Scalar = 0.7,
+    L2: Scalar = 0.5,
+    M1: Scalar = 2.0,
+    M2: Scalar = 1.3,
+    V1: Scalar = 0.0,
+    V2: Scalar = 0.0,
+    gravity: Scalar = 9.81,
 ) -> Model:
     """Return an arm with crossed axes, point masses at the links' ends, viscous friction V (Craig 6.5)."""
     quarter = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # 90° about x, exact
@@ -114,7 +122,7 @@ def spinning_top(radius: float = 0.05, height: float = 0.1, mass: float = 1.0) -
     return draw_top(builder.build(), radius, height) if all(map(is_number, (radius, height))) else builder.build()
 
 
-def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:
+def pendulum(n: int = 1, length: Scalar = 1.0, mass: Scalar = 1.0) -> Model:
     """Return n uniform rods hanging in the xz-plane, joints about y; q = 0 hangs down."""
     _require_count("pendulum", n)
     builder = ModelBuilder("pendulum" if n == 1 else f"pendulum{n}")
@@ -125,7 +133,7 @@ def pendulum(n: int = 1, length: Any = 1.0, mass: Any = 1.0) -> Model:
     return builder.build()
 
 
-def cart_pole(cart: Any = 1.0, pole: Any = 0.1, length: Any = 1.0) -> Model:
+def cart_pole(cart: Scalar = 1.0, pole: Scalar = 0.1, length: Scalar = 1.0) -> Model:
     """Return a cart on the x axis with a uniform pole of ``length`` on it; q2 = 0 is upright."""
     builder = ModelBuilder("cart_pole")
     builder.add_body("cart", "world", Prismatic("x"), inertia=point(cart), joint_name="slider")
@@ -135,9 +143,9 @@ def cart_pole(cart: Any = 1.0, pole: Any = 0.1, length: Any = 1.0) -> Model:
 
 
 def puma560() -> Model:
-    """Return the Unimation Puma 560 with its classic parameters, reflected inertia of the motors and friction included.
+    """Return the Unimation Puma 560 with its classic parameters, with reflected motor inertia and friction.
 
-    The published Coulomb friction differs a little by direction; the mean of the two is used.
+    The published Coulomb friction differs slightly between directions; the mean is used.
     """
     h = np.pi / 2
     # alpha, a, d, mass, com, moments about com, motor inertia, gear ratio, motor damping, Coulomb +, -

@@ -21,7 +21,9 @@ class FilePath(click.Path):
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
         """Return the text as a Path."""
         if value == "":
             option = param.opts[-1] if param is not None else "the name"
@@ -35,30 +37,30 @@ def is_standard_output(path: Path) -> bool:
 
 
 def free_path(path: Path, force: bool) -> Path:
-    """Return the path if a file can be written there, else raise; called before the work begins."""
+    """Return the path if a file can be written there, else raise; called before any work."""
     if path.is_dir():
         raise FileError(f"{str(path)!r} is a folder, expected the name of a file.")
     if path.is_file() and not force:  # a device or a pipe is not replaced
-        raise FileError(f"{str(path)!r} exists already. Give --force to replace it, or another name.")
+        raise FileError(f"{str(path)!r} exists already. Add --force to replace it, or choose another name.")
     if not path.absolute().parent.is_dir():
-        raise FileError(f"{str(path.parent)!r} is not a folder, expected one that exists. Make it first.")
+        raise FileError(f"{str(path.parent)!r} is not a folder, expected an existing one. Create it first.")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise FileError(f"{str(path)!r} cannot be written, expected a folder that is writable. Give another folder.")
+        raise FileError(f"{str(path)!r} cannot be written, expected a writable folder. Choose another folder.")
     return path
 
 
 def require_other(robot: str, out: Path) -> None:
-    """Raise if a file to be written is the robot's, which is read, by whatever name."""
+    """Raise if the file to be written is the robot's own file, under any name."""
     try:
         same = os.path.samefile(Path(robot).expanduser(), out)
     except (OSError, RuntimeError, ValueError):
         return
     if same:
-        raise FileError(f"{str(out)!r} is the file that is read, expected another one. Give another name.")
+        raise FileError(f"{str(out)!r} is the robot's own file, expected another one. Choose another name.")
 
 
 def require_ending(option: str, path: Path) -> None:
-    """Raise unless the ending of the file name is one of a format that can be written."""
+    """Raise unless the file name ends in that of a format that can be written."""
     if path.suffix.lower() not in _ENDINGS[option]:
         known = ", ".join(_ENDINGS[option])
         raise wrong_call(f"--{option} is {str(path)!r}, expected a name that ends in one of {known}.")

@@ -1,4 +1,4 @@
-"""The initial state of ``sixd simulate``: given or drawn at random, and assembled if there are constraints."""
+"""The initial state of ``sixd simulate``: prescribed or random, and assembled if there are constraints."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sixd.spatial.scalar import Array
 
 _CHANGED = 1e-6  # a coordinate that assembly moved by less counts as unchanged
 _MOST_CHANGES = 6  # that are listed one by one
-_MANY, _TRIED, _LONG = 100, 5, 10.0  # rows from which the time is estimated, rows tried for that, seconds worth a note
+_MANY, _TRIED, _LONG = 100, 5, 10.0  # states from which the time is estimated, states tried, seconds worth a note
 
 
 class InitialState(NamedTuple):
-    """States (n,) or (batch, n), the seed if something was drawn, and notes on values that were changed."""
+    """States (n,) or (batch, n), the seed if values are random, and notes on values that were changed."""
 
     q: Array
     qd: Array
@@ -30,13 +30,13 @@ class InitialState(NamedTuple):
     notes: list[str]
 
 
-def initial_state(model: Model, q: str | None, qd: str | None, seed: int | None, rows: int | None) -> InitialState:
-    """Return the states that the options give; joints in --q and --qd keep their values if the constraints allow it."""
-    if seed is None and rows is not None and q is None:
+def initial_state(model: Model, q: str | None, qd: str | None, seed: int | None, size: int | None) -> InitialState:
+    """Return the states of the options; joints in --q and --qd keep their values if the constraints allow it."""
+    if seed is None and size is not None and q is None:
         seed = 0
     position, velocity = model.initial_configuration(), np.zeros(model.nv)
     if seed is not None:
-        position, velocity = random_states(model, seed, rows)
+        position, velocity = random_states(model, seed, size)
     position = position if q is None else parse_state(model, "--q", q, position)
     velocity = velocity if qd is None else parse_state(model, "--qd", qd, velocity)
     notes: list[str] = []
@@ -44,24 +44,24 @@ def initial_state(model: Model, q: str | None, qd: str | None, seed: int | None,
         _announce_wait(model, position, velocity)
         with console(stderr=True).status("assembling"):
             position, velocity, notes = _assembled(model, position, velocity, q, qd)
-    if rows is not None:
+    if size is not None:
         position, velocity = (
-            np.ascontiguousarray(np.broadcast_to(x, (rows, x.shape[-1]))) for x in (position, velocity)
+            np.ascontiguousarray(np.broadcast_to(x, (size, x.shape[-1]))) for x in (position, velocity)
         )
     return InitialState(position, velocity, seed, notes)
 
 
 def _announce_wait(model: Model, q: Array, qd: Array) -> None:
-    """Print an estimate before a long wait: assembly goes row by row, some 10 ms each."""
-    rows = max(len(x) if x.ndim > 1 else 1 for x in (q, qd))
-    if rows < _MANY:
+    """Print an estimate before a long wait: states are assembled one by one, some 10 ms each."""
+    states = max(len(x) if x.ndim > 1 else 1 for x in (q, qd))
+    if states < _MANY:
         return
     began = perf_counter()
     for k in range(_TRIED):
         sixd.assemble(model, *(x[k] if x.ndim > 1 else x for x in (q, qd)))
-    seconds = rows * (perf_counter() - began) / _TRIED
+    seconds = states * (perf_counter() - began) / _TRIED
     if seconds > _LONG:
-        print_notes([f"assembling {count(rows, 'state')} one by one takes some {duration(seconds)}."])
+        print_notes([f"assembling {count(states, 'state')} one by one takes about {duration(seconds)}."])
 
 
 def _assembled(
@@ -69,14 +69,14 @@ def _assembled(
 ) -> tuple[Array, Array, list[str]]:
     """Return (q, qd, notes): first the configuration is assembled, then the velocity there."""
     in_q, in_qd = named_joints(q_text), named_joints(qd_text)
-    there = _holding([[*in_q, *in_qd], in_q, in_q[:1], []], lambda fixed: sixd.assemble(model, q, fixed=fixed))
-    velocity = _holding([in_qd, in_qd[:1], []], lambda fixed: sixd.assemble(model, there, qd, fixed=fixed)[1])
+    position = _holding([[*in_q, *in_qd], in_q, in_q[:1], []], lambda fixed: sixd.assemble(model, q, fixed=fixed))
+    velocity = _holding([in_qd, in_qd[:1], []], lambda fixed: sixd.assemble(model, position, qd, fixed=fixed)[1])
     notes = []
     if q_text is not None:
-        notes += _changes("--q", q, there, [(n, model.q_slice(n)) for n in in_q or model.joint_names])
+        notes += _changes("--q", q, position, [(n, model.q_slice(n)) for n in in_q or model.joint_names])
     if qd_text is not None:
         notes += _changes("--qd", qd, velocity, [(n, model.v_slice(n)) for n in in_qd or model.joint_names])
-    return there, velocity, notes
+    return position, velocity, notes
 
 
 def _holding(choices: Sequence[list[str]], assemble: Callable[[list[str]], Array]) -> Array:
@@ -86,7 +86,7 @@ def _holding(choices: Sequence[list[str]], assemble: Callable[[list[str]], Array
             continue
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", SimulationWarning)  # a row that is not assembled
+                warnings.simplefilter("error", SimulationWarning)  # a state that cannot be assembled
                 return assemble(fixed)
         except (AssemblyError, SimulationWarning) as error:
             if not fixed:
@@ -94,18 +94,18 @@ def _holding(choices: Sequence[list[str]], assemble: Callable[[list[str]], Array
     raise AssertionError
 
 
-def _changes(option: str, given: Array, taken: Array, joints: Iterable[tuple[str, slice]]) -> list[str]:
-    given, taken = np.broadcast_arrays(given, taken)
-    moved = [(name, given[..., s], taken[..., s]) for name, s in joints]
+def _changes(option: str, asked: Array, used: Array, joints: Iterable[tuple[str, slice]]) -> list[str]:
+    asked, used = np.broadcast_arrays(asked, used)
+    moved = [(name, asked[..., s], used[..., s]) for name, s in joints]
     moved = [m for m in moved if np.abs(m[1] - m[2]).max() > _CHANGED]
     if not moved:
         return []
-    if given.ndim > 1:
+    if asked.ndim > 1:
         listed = ", ".join(name for name, *_ in moved[:_MOST_CHANGES])
     else:
         listed = ", ".join(f"{name} {_written(a)} → {_written(b)}" for name, a, b in moved[:_MOST_CHANGES])
     more = f" and {len(moved) - _MOST_CHANGES} more" if len(moved) > _MOST_CHANGES else ""
-    return [f"{option} was changed, because the constraints do not hold there: {listed}{more}."]
+    return [f"{option} was changed, because it violates the constraints: {listed}{more}."]
 
 
 def _written(x: Array) -> str:

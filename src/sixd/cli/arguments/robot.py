@@ -1,4 +1,4 @@
-"""The argument ROBOT: a file, a name of the zoo, or standard input, loaded as a Model."""
+"""The argument ROBOT: a file, the name of a ready-made model, or standard input, loaded as a Model."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from sixd.model import Model
 from sixd.model.validate import findings_at_load
 
 PREFIX = "zoo:"
-_BASE = "Let the root link of a URDF move freely in space; fix the models of an SDF where they are."
-_ARGUMENT = "An argument of a xacro file; may be given several times."
-TRUST = "Expand a xacro file, which is a program: its Python can do all that you can."
-_PACKAGE_DIR = "Where packages named in package://… lie; may be given several times."
+_BASE = "Free the root link of a URDF; fix the models of an SDF at their poses."
+_ARGUMENT = "An argument of a xacro file; may be repeated."
+TRUST = "Expand a xacro file. It is a program: its Python can do anything that your account may do."
+_PACKAGE_DIR = "A folder of the packages named in package://…; may be repeated."
 _ENDINGS = (".urdf", ".xml", ".mjcf", ".mat", ".xacro", ".sdf", ".world")
 _MOST_FILES = 5  # that a message lists
-_NEAR_FILE = 0.75  # as NEAR, of names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
+_NEAR_FILE = 0.75  # like NEAR, for names with endings: 'none.urdf' is not near 'robot.urdf' (0.63)
 
 
 class RobotSource(NamedTuple):
-    """The argument ROBOT, and the options of loading its file."""
+    """The argument ROBOT, and the options for loading its file."""
 
     robot: str
     floating_base: bool | None
@@ -58,8 +58,8 @@ class RobotSource(NamedTuple):
         doubtful = findings_at_load(model)
         if doubtful and not quiet:
             again = "" if self.robot == "-" else f": see `{self._check_command()}`"
-            what = "thing left out" if {f.code for f in doubtful} == {"not-carried"} else "doubtful thing"
-            text = f"{count(len(doubtful), what, what.replace('thing', 'things'))} in {model.name!r}{again}"
+            what = "unsupported element" if {f.code for f in doubtful} == {"not-carried"} else "likely mistake"
+            text = f"{count(len(doubtful), what)} in {model.name!r}{again}"
             warnings.warn(text, ModelWarning, stacklevel=2)
         return model
 
@@ -72,14 +72,14 @@ class RobotSource(NamedTuple):
 
 
 def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ROBOT and its options, which the function gets as one ``source``, or None."""
+    """Return a decorator that adds ROBOT and its options, passed to the function as one ``source`` or None."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @click.argument("robot", required=required, shell_complete=complete)
         @click.option("--floating-base/--fixed-base", default=None, help=_BASE)
         @click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help=_PACKAGE_DIR)
         @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help=_ARGUMENT)
-        @click.option("--srdf", metavar="FILE", help="The robot's SRDF: its group states become named configurations.")
+        @click.option("--srdf", metavar="FILE", help="The robot's SRDF file: group states become configurations.")
         @click.option("--trust", is_flag=True, help=TRUST)
         @functools.wraps(function)
         def with_source(
@@ -106,26 +106,27 @@ def _load(robot: str, **options: Any) -> Model:
             raise LoadError("robot: standard input is empty, expected the text of a URDF, SDF or MJCF file.")
         return sixd.load(text, **options)
     if not robot.strip():
-        raise LoadError(f"robot: its name is {robot!r}, expected a file or a name of the zoo.")
+        raise LoadError(f"robot: its name is {robot!r}, expected a file or a ready-made model.")
     named = robot.startswith(PREFIX)
     name = robot.removeprefix(PREFIX)
     if named or (name in zoo.names() and not Path(robot).is_file()):
         if options["floating_base"]:
             raise LoadError(
-                f"robot: {name!r} of the zoo has no loose base, expected a URDF file with --floating-base. "
-                f"Leave the option out."
+                f"robot: {name!r} is a ready-made model, expected a URDF file for --floating-base. Leave the option "
+                f"out."
             )
         for option in ("arguments", "srdf"):
             if options[option] is not None:
-                raise LoadError(f"robot: {name!r} of the zoo takes no --{option.removesuffix('s')}. Leave it out.")
+                text = f"robot: {name!r} is a ready-made model, which has no --{option.removesuffix('s')}."
+                raise LoadError(f"{text} Leave it out.")
         return zoo.get(name)
     if robot.startswith(DESCRIPTIONS):
         return sixd.load(robot, **options)
     if _is_path(robot):
         _require_file(Path(robot).expanduser())
         return sixd.load(Path(robot), **options)
-    hint = suggestion(name, [*zoo.names(), *_files(Path())], NEAR) or "`sixd info` lists the zoo."
-    raise LoadError(f"robot: neither a file nor a robot of the zoo is named {robot!r}. {hint}")
+    hint = suggestion(name, [*zoo.names(), *_files(Path())], NEAR) or "`sixd info` lists the ready-made models."
+    raise LoadError(f"robot: no file and no ready-made model is named {robot!r}. {hint}")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -143,18 +144,18 @@ def _is_path(robot: str) -> bool:
 
 
 def _require_file(path: Path) -> None:
-    """Raise if the path is a folder, or a missing file with a similar one beside it; other errors are the loader's."""
+    """Raise for a folder, and for a missing file with a similar name in its folder; the reader raises other errors."""
     try:
         folder, missing = path.is_dir(), not path.exists()
-        found = _files(path if folder else path.parent)
+        names = _files(path if folder else path.parent)
     except (OSError, ValueError):
         return
     if folder:
-        listed = ", ".join(repr(str(path / name)) for name in found[:_MOST_FILES])
-        more = f" and {len(found) - _MOST_FILES} more" if len(found) > _MOST_FILES else ""
-        hint = f"It holds {listed}{more}." if found else "No robot file lies in it."
+        listed = ", ".join(repr(str(path / name)) for name in names[:_MOST_FILES])
+        more = f" and {len(names) - _MOST_FILES} more" if len(names) > _MOST_FILES else ""
+        hint = f"It contains {listed}{more}." if names else "It contains no robot file."
         raise LoadError(f"robot: cannot read {str(path)!r}: it is a folder, expected a file. {hint}")
-    near = suggestion(path.name, found, _NEAR_FILE) if missing else ""
+    near = suggestion(path.name, names, _NEAR_FILE) if missing else ""
     if near:
         raise LoadError(f"robot: cannot read {str(path)!r}: there is no such file. {near}")
 
@@ -165,7 +166,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """Return completions for the shell: names of the zoo, then files."""
+    """Return completions for the shell: ready-made models, then files."""
     from click.shell_completion import CompletionItem
 
     names = [CompletionItem(n) for n in zoo.names() if n.startswith(incomplete)]

@@ -14,10 +14,10 @@ from sixd.spatial.scalar import Array
 
 
 def parse_state(model: Model, option: str, text: str, others: Array | None = None) -> Array:
-    """``--q`` (…, nq) or ``--qd`` (…, nv): "0.1,0.2,90deg", or "elbow=0.5,wrist=90deg".
+    """Return ``--q`` (…, nq) or ``--qd`` (…, nv) from text: "0.1,0.2,90deg", or "elbow=0.5,wrist=90deg".
 
-    Joints that are not named keep their values in ``others``; by default they start as the file has them,
-    or at rest. A joint of several coordinates takes them separated by colons: "base=1:0:0:0:0:0:0.5".
+    Joints that are not named keep their values in ``others``, by default those of the file, or zero velocities.
+    Several coordinates of one joint are separated by colons: "base=1:0:0:0:0:0:0.5".
     """
     of_q = option != "--qd"
     if others is None:
@@ -47,8 +47,8 @@ def _numbers(model: Model, option: str, parts: list[str], of_q: bool) -> Array:
         if ":" in part:
             joint = model.joint_names[0] if model.nb else "joint"
             raise wrong_call(
-                f"{option} has {part!r}, expected numbers with commas between. Colons are for a joint of several "
-                f"coordinates, by its name: {option} {joint}={part}."
+                f"{option} has {part!r}, expected numbers separated by commas. Colons separate the coordinates of one "
+                f"joint, after its name: {option} {joint}={part}."
             )
     values = np.array([parse_number(option, p) for p in parts])
     size, letters = (model.nq, "nq") if of_q else (model.nv, "nv")
@@ -77,7 +77,7 @@ def _by_name(model: Model, option: str, parts: list[str], others: Array) -> Arra
         if not sign:
             raise wrong_call(f"{option} has {part!r} among joints by name, expected joint={part}.")
         if name in seen:
-            raise wrong_call(f"{option} gives joint {name!r} twice, expected once.")
+            raise wrong_call(f"{option} has joint {name!r} twice, expected once.")
         seen.add(name)
         with from_option(option):
             slot = model.q_slice(name) if option != "--qd" else model.v_slice(name)
@@ -85,8 +85,8 @@ def _by_name(model: Model, option: str, parts: list[str], others: Array) -> Arra
         size = slot.stop - slot.start
         if len(numbers) != size:
             raise wrong_call(
-                f"{option} gives joint {name!r} {len(numbers)} numbers, expected {size}"
-                + (", with colons between." if size > 1 or len(numbers) > 1 else ".")
+                f"{option} has {count(len(numbers), 'number')} for joint {name!r}, expected {size}"
+                + (", separated by colons." if size > 1 or len(numbers) > 1 else ".")
             )
         values[..., slot] = numbers
     return values
@@ -108,9 +108,9 @@ def parse_number(option: str, text: str) -> float:
 # random states --------------------------------------------------------------------------------------
 
 
-def random_states(model: Model, seed: int, rows: int | None) -> tuple[Array, Array]:
-    """Return q within the joint limits and normally distributed qd [rad/s, m/s], each (n,) or (rows, n)."""
+def random_states(model: Model, seed: int, size: int | None) -> tuple[Array, Array]:
+    """Return q within the joint limits and normally distributed qd [rad/s, m/s], each (n,) or (size, n)."""
     rng = np.random.default_rng(seed)
-    q = model.random_configuration(rng, size=1 if rows is None else rows)
+    q = model.random_configuration(rng, size=1 if size is None else size)
     qd = rng.standard_normal((len(q), model.nv))
-    return (q[0], qd[0]) if rows is None else (q, qd)
+    return (q[0], qd[0]) if size is None else (q, qd)

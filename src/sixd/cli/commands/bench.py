@@ -1,4 +1,4 @@
-"""``sixd bench``: the speed of the compiled functions beside the same algorithms in plain NumPy and Pinocchio."""
+"""``sixd bench``: the speed of the compiled functions, compared with plain NumPy and Pinocchio."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FUNCTIONS = tuple(
     if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "relative_to", "expressed_in", "kind", "per"}
 )
 ROUNDS = 7
-TURN = 0.02  # seconds that one turn of a contender takes, about
-_NARROW, _WIDE = 60, 84  # columns below which the table would be cut, from which times fit beside ratios
+MEASUREMENT = 0.02  # approximate duration of one measurement [s]
+_NARROW, _WIDE = 60, 84  # widths: below the first the table would be cut, from the second on times and ratios fit
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Seconds per state, None where there is nothing to time; the largest relative difference between the results."""
+    """Seconds per state, None if there is nothing to time; the largest relative difference between the results."""
 
     function: str
     batch: float
@@ -56,29 +56,29 @@ class Result:
     "bench",
     examples=[
         ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
-        ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; a frame is the last body's."),
+        ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; the frame is the last body's."),
         ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
     ],
 )
 @robot_argument()
-@click.option("--functions", default=",".join(USUAL), metavar="NAMES", help="With commas between.")
+@click.option("--functions", default=",".join(USUAL), metavar="NAMES", help="Functions, separated by commas.")
 @click.option("--batch", type=click.IntRange(1, 10**7), default=4096, help="States in a batch.")
-@click.option("--frame", help="For functions of a frame. [default: the last body]")
+@click.option("--frame", help="The frame, for functions of a frame. [default: the last body]")
 @click.option("--threads", type=click.IntRange(1), default=1, help="Threads for batches.")
-@click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, help="Turns of each contender.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, help="Measurements of each contender.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bench(
     source: RobotSource, functions: str, batch: int, frame: str | None, threads: int, rounds: int, as_json: bool
 ) -> None:
-    """Measure the compiled functions for a robot: time per state in a batch and for one state, beside the same
-    algorithm in plain NumPy (the library's own source, run as it stands) and beside Pinocchio where that is installed.
+    """Measure the compiled functions for a robot: time per state in a batch and for one state, compared with the same
+    algorithm in plain NumPy (the library's own source, not compiled) and with Pinocchio if installed.
 
-    All contenders take turns, and medians over the rounds are shown; results are compared first. Friction, damping,
-    springs and armature are left out, as others leave them out. It takes a few seconds.
+    Results are compared first. Then all contenders are measured in alternation; the table shows medians. Friction,
+    damping, springs and armature are left out, since other programs do not include them. It takes a few seconds.
     """
     names = names_in("--functions", functions.replace("-", "_"), "function", FUNCTIONS)
     if frame is not None and not any("frame" in LIBRARY[name].choices for name in names):
-        raise wrong_call(f"--frame was given, and no function of one among {', '.join(names)}. Leave it out.")
+        raise wrong_call(f"--frame is {frame!r}, but none of {', '.join(names)} has a frame. Leave it out.")
     model = source.load().without_passive()
     if frame is not None:
         with from_option("--frame"):
@@ -86,8 +86,9 @@ def bench(
     with console(stderr=True).status(f"measuring {model.name}"):
         results, remark = measure(model, names, batch, frame=frame, threads=threads, rounds=rounds)
     if as_json:
-        found = [vars(result) for result in results]
-        print_json({"robot": model.name, "batch": batch, "threads": threads, "remark": remark, "functions": found})
+        measured = [vars(result) for result in results]
+        facts = {"robot": model.name, "batch": batch, "threads": threads, "remark": remark}
+        print_json(facts | {"functions": measured})
         return
     out = console()
     title = f"{printable(model.name)}: time per state; batches of {count(batch, 'state')} on {count(threads, 'thread')}"
@@ -101,7 +102,7 @@ def measure(
 ) -> tuple[list[Result], str]:
     """Return a result for each function, and a remark if Pinocchio is not among the contenders."""
     if not model.nv:
-        raise ModelError(f"bench: {model.name!r} has no freedoms, expected a robot that can move.")
+        raise ModelError(f"bench: {model.name!r} has no degrees of freedom, expected a robot that can move.")
     before = sixd.get_num_threads()
     states = _states(model, batch)
     pinocchio, remark = find_pinocchio(model, states)
@@ -112,10 +113,10 @@ def measure(
         sixd.set_num_threads(before)
 
 
-def _states(model: Model, rows: int) -> dict[str, Array]:
+def _states(model: Model, size: int) -> dict[str, Array]:
     rng = np.random.default_rng(7)
-    q = np.resize(model.random_configuration(rng, size=min(rows, 512)), (rows, model.nq))
-    qd, qdd, tau = rng.standard_normal((3, rows, model.nv))
+    q = np.resize(model.random_configuration(rng, size=min(size, 512)), (size, model.nq))
+    qd, qdd, tau = rng.standard_normal((3, size, model.nv))
     return {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
 
 
@@ -143,27 +144,29 @@ def _measure(
         contenders.append(other)
         difference = max(difference, _difference(kernel(*one), first_result(model, pinocchio.model, other)))
     if not difference < 1e-8:
-        raise SixdError(f"bench: results of {name} differ by {difference:.1e}, expected rounding. Please report it.")
-    times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, TURN).items()}
+        raise SixdError(
+            f"bench: results of {name} differ by {difference:.1e}, expected rounding errors. Please report it."
+        )
+    times = {key: 1e-9 * timing.median for key, timing in interleave(contenders, rounds, MEASUREMENT).items()}
     return Result(function=name, **times, ready=ready, difference=difference)
 
 
 def _pinocchio(theirs: Pinocchio, name: str) -> Contender | None:
-    """Its batch call, else its call for one state; a Jacobian, whose rows are in another order, is not compared."""
+    """Return its batch call, else its call for one state; a Jacobian, with rows in another order, is not compared."""
     if name == "jacobian":
         return None
     return theirs.batch("pinocchio_batch", name) or theirs.single("pinocchio_single", name)
 
 
-def _difference(ours: Any, theirs: Any) -> float:
+def _difference(ours: Array | tuple[Array, ...], theirs: Array | tuple[Array, ...]) -> float:
     """Return the largest difference, relative to the largest entry."""
-    pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+    pairs = list(zip(ours, theirs, strict=True)) if isinstance(ours, tuple) else [(np.asarray(ours), theirs)]
     gaps = [np.abs(a - b).max(initial=0) / max(np.abs(a).max(initial=0), 1e-300) for a, b in pairs]
     return float(max(gaps))
 
 
 def table(results: list[Result], width: int) -> Table:
-    """Return a table of times and ratios; ratios alone without room for both, one ratio a line in narrow terminals."""
+    """Return a table of times and ratios; only ratios in narrower terminals, one ratio a line in very narrow ones."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -194,12 +197,12 @@ def table(results: list[Result], width: int) -> Table:
 
 def _rivals(result: Result) -> dict[str, tuple[str, str]]:
     """Return the time of each other program, and its ratio to sixd's time."""
-    found = {"NumPy": (duration(result.numpy), _ratio(result.numpy, result.batch))}
+    rivals = {"NumPy": (duration(result.numpy), _ratio(result.numpy, result.batch))}
     if result.pinocchio_batch:
-        found["Pinocchio"] = duration(result.pinocchio_batch), _ratio(result.pinocchio_batch, result.batch)
+        rivals["Pinocchio"] = duration(result.pinocchio_batch), _ratio(result.pinocchio_batch, result.batch)
     elif result.pinocchio_single:
-        found["Pinocchio"] = duration(result.pinocchio_single), _ratio(result.pinocchio_single, result.single, "*")
-    return found
+        rivals["Pinocchio"] = duration(result.pinocchio_single), _ratio(result.pinocchio_single, result.single, "*")
+    return rivals
 
 
 def _ratio(theirs: float, ours: float, mark: str = " ") -> str:
@@ -210,7 +213,7 @@ def footnote(results: list[Result], remark: str) -> str:
     """Return the text below the table."""
     ready = duration(sum(result.ready for result in results))
     worst = max((result.difference for result in results), default=0.0)
-    text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Code was ready after {ready}."
+    text = f"Ratios: their time over sixd's in a batch. Results agree to {worst:.0e}. Compilation took {ready}."
     if any(result.pinocchio_single for result in results):
-        text += " *Pinocchio has no batch of it: one state against one state."
+        text += " *Pinocchio has no batch call for it: times for one state."
     return f"{text} {remark}." if remark else text

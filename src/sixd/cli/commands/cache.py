@@ -12,17 +12,17 @@ from sixd.cli.output import console, count, fact_table, heading, print_json, pri
 @command(
     "cache",
     examples=[
-        ("sixd cache", "Where the cache lies, how large it is, what was used last."),
-        ("sixd cache --clear", "Remove all compiled code; it is compiled again when it is needed."),
+        ("sixd cache", "The cache's folder, its size, and the functions used last."),
+        ("sixd cache --clear", "Remove all compiled code; it is compiled again when needed."),
     ],
 )
 @click.option("--clear", is_flag=True, help="Remove all compiled code.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cache(clear: bool, as_json: bool) -> None:
-    """The code that sixd compiles for a robot is kept on disk, so that the next process need not compile it.
+    """Show or remove the code that sixd has compiled. It is kept on disk, so that the next process starts faster.
 
-    The environment variable SIXD_CACHE_DIR moves the cache (or turns it `off`), SIXD_CACHE_MB limits its size [MiB]
-    (default 1024): what was not used for longest goes first. It is always safe to remove.
+    The environment variable SIXD_CACHE_DIR sets the folder (`off` turns the cache off), SIXD_CACHE_MB limits the size
+    [MiB] (default 1024): the least recently used code is removed first. Removing the cache is always safe.
     """
     removed = sixd.clear_cache() if clear else None
     info = sixd.cache_info()
@@ -32,7 +32,7 @@ def cache(clear: bool, as_json: bool) -> None:
         return
     out = console()
     if not info.enabled:
-        out.print("The cache is off, by SIXD_CACHE_DIR: every process compiles anew.")
+        out.print("The cache is off (SIXD_CACHE_DIR): every process compiles again.")
         return
     if removed is not None:
         out.print(f"{count(removed, 'compiled function')} removed from {printable(info.folder)}")

@@ -1,4 +1,4 @@
-"""``sixd check``: faults and doubtful parts of a robot file, and how to fix them."""
+"""``sixd check``: likely mistakes in a robot file, and how to fix them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ _MOST_MESHES = 4  # that a message lists
 @command(
     "check",
     examples=[
-        ("sixd check panda_arm", "A clean robot: exit status 0."),
-        ("sixd check puma560", "Two of its published inertias belong to no real body: exit status 1."),
-        ("sixd check puma560 --json", "The same for a program, or for a check in continuous integration."),
+        ("sixd check panda_arm", "A robot without mistakes: exit status 0."),
+        ("sixd check puma560", "Two of its published inertias are not physical: exit status 1."),
+        ("sixd check puma560 --json", "The same for a program, or for continuous integration."),
     ],
 )
 @robot_argument()
-@click.option("--strict", is_flag=True, help="Let remarks count as faults.")
+@click.option("--strict", is_flag=True, help="Count remarks as faults.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(source: RobotSource, strict: bool, as_json: bool) -> int:
-    """Is this robot physically plausible? Masses and inertias that no body can have or that are missing, joints that
-    move nothing, exchanged limits, negative damping, loops that do not close; and what of the file was left out.
+    """Check whether a robot is physically plausible: missing or impossible masses and inertias, joints that move
+    nothing, exchanged limits, negative damping, loops that do not close; and list what the model leaves out of its
+    file.
 
-    Every finding says where it is and what to fix. Exit status: 0 if there is no fault, 1 if there is one (so a script
-    can rely on it), 2 on wrong usage. Remarks are not faults, unless --strict.
+    Every finding names its place and says how to fix it. Faults make results wrong or impossible; remarks do not.
+    Exit status: 0 without faults (with --strict, also without remarks), 1 with faults, 2 for wrong usage.
     """
     model = source.load(quiet=True)
-    found = Findings([*sixd.check(model), *_lost_meshes(model)])
-    faults = len(found) if strict else sum(advice(f).fault for f in found)
+    findings = Findings([*sixd.check(model), *_lost_meshes(model)])
+    faults = len(findings) if strict else sum(advice(f).fault for f in findings)
     if as_json:
-        print_json(_facts(model, found, faults))
+        print_json(_facts(model, findings, faults))
     else:
-        _show(model, found, faults)
+        _show(model, findings, faults)
     return 1 if faults else 0
 
 
@@ -56,35 +57,35 @@ def _lost_meshes(model: Model) -> list[Finding]:
     return [Finding("lost-mesh", model.name, f"{count(len(lost), 'mesh', 'meshes')} not found: {names}.")]
 
 
-def _facts(model: Model, found: Findings, faults: int) -> dict[str, Any]:
+def _facts(model: Model, findings: Findings, faults: int) -> dict[str, Any]:
     return {
         "robot": model.name,
         "plausible": not faults,
         "faults": faults,
         "findings": [
             {"code": f.code, "where": f.where, "message": f.message, "fault": advice(f).fault, "advice": advice(f).text}
-            for f in found
+            for f in findings
         ],
     }
 
 
-def _show(model: Model, found: Findings, faults: int) -> None:
+def _show(model: Model, findings: Findings, faults: int) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     out = console()
-    for finding in found:
+    for finding in findings:
         hint = advice(finding)
         mark = ("✗ ", "bold red") if hint.fault else ("· ", "bold yellow")
         out.print(Text.assemble(mark, (printable(finding.where), "bold"), (f"  {finding.code}", "dim")))
         out.print(Padding(Text(printable(finding.message)), (0, 0, 0, 2)))
         out.print(Padding(Text(f"→ {hint.text}", style="green"), (0, 0, 1, 2)))
-    serious = sum(advice(f).fault for f in found)
+    serious = sum(advice(f).fault for f in findings)
     name = printable(model.name)
-    if not found:
-        out.print(Text.assemble(("✓ ", "bold green"), f"{name}: nothing doubtful found"))
+    if not findings:
+        out.print(Text.assemble(("✓ ", "bold green"), f"{name}: no likely mistakes found"))
     else:
-        numbers = {"fault": serious, "remark": len(found) - serious}
+        numbers = {"fault": serious, "remark": len(findings) - serious}
         parts = [count(n, word) for word, n in numbers.items() if n]
         end = ("✗ ", "bold red") if faults else ("✓ ", "bold green")
         out.print(Text.assemble(end, f"{name}: {', '.join(parts)}"))
@@ -94,7 +95,7 @@ def _show(model: Model, found: Findings, faults: int) -> None:
 
 
 class Advice(NamedTuple):
-    """How to fix a finding. A fault makes results wrong or impossible; a remark only says what the model leaves out."""
+    """How to fix a finding. A fault makes results wrong or impossible; a remark does not."""
 
     fault: bool
     text: str
@@ -102,40 +103,40 @@ class Advice(NamedTuple):
 
 _FAULTS = {
     "missing-inertia": "Write <inertial> with mass, origin and inertia for this link (those of a solid of its size and "
-    "mass will do), or make its joint fixed, so that it is merged with its parent.",
-    "negative-mass": "Correct the sign of the mass; masses that were subtracted belong into one link.",
-    "impossible-inertia": "The principal moments A ≤ B ≤ C of a body satisfy C ≤ A + B, about its centre of mass. Look "
-    "for a matrix about another point or in other axes than <origin> says, for grams or millimetres, or for rounded "
-    "numbers.",
-    "singular-mass-matrix": "Give what the joint carries a mass and a matrix, give the joint an armature, or make it "
-    "fixed.",
+    "mass suffice), or make its joint fixed: it is then merged with its parent.",
+    "negative-mass": "Correct the sign of the mass; to subtract a mass, write the difference in one link.",
+    "impossible-inertia": "The principal moments A ≤ B ≤ C of a body about its centre of mass satisfy C ≤ A + B. Look "
+    "for a matrix about another point or in other axes than those of <origin>, for grams or millimetres, or for "
+    "rounded numbers.",
+    "singular-mass-matrix": "Give the bodies on the joint a mass and an inertia, give the joint an armature, or make "
+    "it fixed.",
     "limits": "Exchange lower and upper.",
     "negative-property": "Damping, friction, stiffness, armature and limits of effort are at least 0.",
-    "cannot-assemble": "Correct the lengths or frames of the loop; sixd.assemble names the constraint that is farthest "
-    "off.",
-    "mimic": "Name an existing joint of one freedom in <mimic>, or remove it.",
-    "misspelt": "Correct the name; what it says is not in the model.",
-    "repeated": "Delete the one that is not meant; only the first is in the model.",
+    "cannot-assemble": "Correct the lengths or frames of the loop; sixd.assemble names the constraint with the largest "
+    "error.",
+    "mimic": "Name an existing joint of one degree of freedom in <mimic>, or remove it.",
+    "misspelt": "Correct the name; the model ignores it.",
+    "repeated": "Delete one of them; the model has only the first.",
 }
 _REMARKS = {
-    "no-limits": "Write lower and upper, or the type continuous for a joint that turns without end.",
+    "no-limits": "Write lower and upper, or the type continuous for a joint without limits.",
     "degrees": "Multiply the limits by π/180, if they are degrees.",
     "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
     "constraint forces.",
-    "visual": "For pictures only; correct the shape, or leave it so.",
-    "lost-mesh": "For pictures only; give the folder that holds the packages by --package-dir.",
-    "equality": "Look at model.constraints; constrained_dynamics and simulate hold them exactly.",
-    "keyframe": "Correct the keyframe's numbers, or leave it so.",
-    "group-state": "Correct the joint's name in the SRDF; the named configuration has it neutral.",
-    "disabled-pair": "Correct the link's name in the SRDF, or leave it so.",
-    "virtual-joint": "Give --floating-base if the robot's base moves.",
-    "held": "Nothing to do; make a model that is to move not static.",
+    "visual": "Shapes do not affect the dynamics; correct the shape, or ignore this remark.",
+    "lost-mesh": "Meshes do not affect the dynamics; name the folder of the packages with --package-dir.",
+    "equality": "See model.constraints; constrained_dynamics and simulate satisfy them exactly.",
+    "keyframe": "Correct the keyframe's numbers, or ignore this remark.",
+    "group-state": "Correct the joint's name in the SRDF; it is neutral in the named configuration.",
+    "disabled-pair": "Correct the link's name in the SRDF, or ignore this remark.",
+    "virtual-joint": "Add --floating-base if the robot's base moves.",
+    "held": "Nothing to do; remove <static> from a model that should move.",
     "renamed": "Nothing to do; use the new name.",
-    "not-carried": "The model behaves as if these were not there; see whether they matter to you.",
-    "mujoco": "A remark of MuJoCo's own reader; correct the file where it says so.",
+    "not-carried": "The model behaves as if they were absent; decide whether they matter.",
+    "mujoco": "A remark of MuJoCo's own reader; correct the file as it says.",
 }
 _ADVICE = {code: Advice(code in _FAULTS, text) for code, text in (_FAULTS | _REMARKS).items()}
-_ELSE = Advice(False, "See docs of sixd.check.")
+_ELSE = Advice(False, "See the documentation of sixd.check.")
 
 
 def advice(finding: Finding) -> Advice:

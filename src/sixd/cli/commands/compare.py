@@ -1,4 +1,4 @@
-"""``sixd compare``: where two descriptions of a robot differ."""
+"""``sixd compare``: the differences between two descriptions of a robot."""
 
 from __future__ import annotations
 
@@ -28,21 +28,25 @@ def _tolerance(context: click.Context, parameter: click.Parameter, value: float)
     examples=[
         ("sixd compare panda_arm zoo:panda_arm", "The same robot: exit status 0."),
         ("sixd compare panda_arm ur_arm --by order", "Two robots, joint by joint: exit status 1."),
-        ("sixd compare puma560 puma560 --tol 1e-3 --ignore limits,names --json", "For a program, within 0.1 %."),
+        ("sixd compare puma560 puma560 --tol 1e-3 --ignore limits,names --json", "Within 0.1 %, for a program."),
     ],
 )
 @click.argument("a", shell_complete=complete_robot)
 @click.argument("b", shell_complete=complete_robot)
-@click.option("--tol", type=float, default=1e-9, callback=_tolerance, help="Of parts: relative, or m and rad.")
+@click.option("--tol", type=float, default=1e-9, callback=_tolerance, help="Tolerance of parts: relative, or m, rad.")
 @click.option(
-    "--dynamics-tol", type=float, default=1e-9, callback=_tolerance, help="Of joint forces, relative to the largest."
+    "--dynamics-tol",
+    type=float,
+    default=1e-9,
+    callback=_tolerance,
+    help="Tolerance of joint forces, relative to the largest.",
 )
 @click.option("--states", type=click.IntRange(0), default=20, help="Random states for inverse dynamics; 0 for none.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of the random states.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the random states.")
 @click.option("--by", type=click.Choice(["name", "order"]), default="name", help="How joints are matched.")
-@click.option("--ignore", metavar="KINDS", help=f"Kinds to leave out, with commas: {', '.join(KINDS)}.")
-@click.option("--floating-base", type=click.Choice(_ENDS), help="Whose root link, of a URDF, moves freely in space.")
-@click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help="Where packages of meshes lie.")
+@click.option("--ignore", metavar="KINDS", help=f"Kinds to leave out, separated by commas: {', '.join(KINDS)}.")
+@click.option("--floating-base", type=click.Choice(_ENDS), help="Which URDF gets a free root link.")
+@click.option("--package-dir", "package_dirs", multiple=True, metavar="FOLDER", help="A folder of packages of meshes.")
 @click.option("--trust", is_flag=True, help=TRUST)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(
@@ -59,12 +63,12 @@ def compare(
     trust: bool,
     as_json: bool,
 ) -> int:
-    """Compare two robots A and B: joints and how they are connected, masses, inertias, placements and axes, limits,
-    damping, friction, springs and armature, frames, constraints, gravity; and joint forces at random states.
+    """Compare two robots A and B: joints and their order, masses, inertias, placements and axes, limits, damping,
+    friction, springs and armature, frames, constraints, gravity; and joint forces at random states.
 
-    A and B are files or names of the zoo. Frames of bodies may be at different places on them, as in a URDF and an MJCF
-    file of one robot: values of A are given in B's frames. Exit status: 0 if nothing differs by more than the
-    tolerances, 1 if something does, 2 on wrong usage.
+    A and B are files or ready-made models. Body frames may be at different places on the bodies, as in a URDF and an
+    MJCF file of one robot: values of A are expressed in B's frames. Exit status: 0 if A and B are equal within the
+    tolerances, 1 if they differ, 2 for wrong usage.
     """
     if a == b == "-":
         raise wrong_call("A and B are both -, expected at most one of them from standard input.")
@@ -73,9 +77,9 @@ def compare(
         RobotSource(robot, floating_base in (end, "both") or None, package_dirs, trust=trust).load(quiet=True)
         for robot, end in ((a, "a"), (b, "b"))
     ]
-    found = sixd.compare(*models, tol=tol, dynamics_tol=dynamics_tol, states=states, seed=seed, by=by, ignore=ignored)
+    result = sixd.compare(*models, tol=tol, dynamics_tol=dynamics_tol, states=states, seed=seed, by=by, ignore=ignored)
     if as_json:
-        print_json({**found.to_dict(), "tol": tol, "dynamics_tol": dynamics_tol})
+        print_json({**result.to_dict(), "tol": tol, "dynamics_tol": dynamics_tol})
     else:
-        click.echo("\n".join(map(printable, str(found).split("\n"))))
-    return 0 if found.equal else 1
+        click.echo("\n".join(map(printable, str(result).split("\n"))))
+    return 0 if result.equal else 1

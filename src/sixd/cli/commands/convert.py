@@ -1,4 +1,4 @@
-"""``sixd convert``: a robot as a file of another format."""
+"""``sixd convert``: a robot as a URDF or MJCF file."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _ENDINGS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
 @command(
     "convert",
     examples=[
-        ("sixd convert panda_arm panda.xml", "A robot of the zoo for MuJoCo; the path of a URDF file works as well."),
-        ("sixd convert panda_arm panda.urdf", "As URDF, for the programs that read it."),
-        ("sixd convert two_link_arm - --to mjcf --no-shapes", "To standard output, masses and joints alone."),
+        ("sixd convert panda_arm panda.xml", "A ready-made model for MuJoCo; the path of a URDF file works as well."),
+        ("sixd convert panda_arm panda.urdf", "The same as URDF."),
+        ("sixd convert two_link_arm - --to mjcf --no-shapes", "To standard output, without shapes."),
     ],
 )
 @robot_argument()
 @click.argument("out", type=FilePath(allow_dash=True))
-@click.option("--to", "form", type=click.Choice(list(FORMATS)), help="The format.  [default: by the ending of OUT]")
+@click.option("--to", "form", type=click.Choice(list(FORMATS)), help="The format.  [default: from the ending of OUT]")
 @click.option("--no-shapes", is_flag=True, help="Leave out shapes and meshes.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, force: bool, as_json: bool) -> None:
     """Write a robot to OUT as URDF (.urdf) or as MJCF for MuJoCo (.xml, .mjcf); - writes to standard output.
 
-    The file has the same dynamics: what the format cannot hold, such as a spring in URDF, is an error, and a warning
-    lists what matters less and was left out. It is written whole or not at all. `sixd compare ROBOT OUT` shows what
-    has changed.
+    The file has the same dynamics: a part that the format cannot hold, such as a spring in URDF, is an error. A warning
+    lists less important parts that were left out. The file is written completely or not at all. `sixd compare ROBOT
+    OUT` lists the differences.
     """
     chosen = form or _by_ending(out)
     shown = is_standard_output(out)
     if shown and as_json:
-        raise wrong_call(f"--json and {out} both write to standard output, expected one of them. Give OUT a name.")
+        raise wrong_call(f"--json and {out} both write to standard output, expected one of them. Name a file for OUT.")
     if not shown:
         require_other(source.robot, out)
         free_path(out, force)
@@ -73,5 +73,5 @@ def _by_ending(out: Path) -> str:
     ending = out.suffix.lower()
     if ending not in _ENDINGS:
         known = ", ".join(_ENDINGS)
-        raise wrong_call(f"OUT is {str(out)!r}, expected a name that ends in one of {known}; or give --to.")
+        raise wrong_call(f"OUT is {str(out)!r}, expected a name that ends in one of {known}; or add --to.")
     return _ENDINGS[ending]

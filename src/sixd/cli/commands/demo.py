@@ -1,10 +1,10 @@
-"""``sixd demo``: the tour. A robot, its equations, its speed, its motion, and a page to look at."""
+"""``sixd demo``: the tour. A robot, its equations, its speed, its motion, and an interactive page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 PAGE = Path("sixd_demo.html")
 TITLE = "sixd: an arm and a top"
-ARM_START = (0.3, -0.3, -0.4, -0.6, 0.9, 0.0)  # to the side; from here it meets neither gantry nor top
-TOP_START, TOP_SPIN = (0.0, 0.45, 0.0), (0.0, 0.0, 30.0)  # leaning by 0.45 rad, some five turns a second
+ARM_START = (0.3, -0.3, -0.4, -0.6, 0.9, 0.0)  # to the side; from here it touches neither gantry nor top
+TOP_START, TOP_SPIN = (0.0, 0.45, 0.0), (0.0, 0.0, 30.0)  # leaning by 0.45 rad, about five revolutions per second
 SECONDS, QUICK = 10.0, 2.0  # of motion
 DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
 
@@ -35,7 +35,7 @@ DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
 @command(
     "demo",
     examples=[
-        ("sixd demo", "The tour, and a page sixd_demo.html in this folder."),
+        ("sixd demo", "The tour; writes sixd_demo.html in this folder."),
         ("sixd demo --quick --output tour.html", "Shorter motions, fewer measurements."),
     ],
 )
@@ -44,14 +44,15 @@ DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
     "--output",
     type=FilePath(),
     metavar="FILE",
-    help=f"Where the page goes.  [default: {PAGE}, replaced if it exists]",
+    help=f"The page's file.  [default: {PAGE}, replaced if it exists]",
 )
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--quick", is_flag=True, help="Two seconds of motion instead of ten, fewer measurements.")
 def demo(output: Path | None, force: bool, quick: bool) -> None:
-    """A tour in a few seconds: the tree of a six-axis arm; the equations of motion of a two-link arm; the speed of the
-    arm's compiled functions beside plain NumPy (and Pinocchio where installed); a spinning top and the arm, simulated;
-    and a page in one file that simulates both by itself, to be pulled with the mouse. The page's path is the last line.
+    """Show a tour in a few seconds: the tree of a six-axis arm; the equations of motion of a two-link arm; the speed of
+    the arm's compiled functions, compared with plain NumPy (and Pinocchio if installed); simulations of a spinning top
+    and the arm; and a page in one file that simulates both and lets you pull them with the mouse. The last line is the
+    page's path.
     """
     path = free_path(output or PAGE, force or output is None)
     out = console()
@@ -65,7 +66,7 @@ def demo(output: Path | None, force: bool, quick: bool) -> None:
 
 
 def _part(out: Console, title: str, call: str) -> None:
-    """Print the heading of a part of the tour, and the call that it shows."""
+    """Print the heading of a part of the tour, and the Python call."""
     from rich.rule import Rule
     from rich.text import Text
 
@@ -93,7 +94,7 @@ def _equations(out: Console) -> None:
 
 
 def _speed(out: Console, arm: Model, quick: bool) -> None:
-    _part(out, "Speed", "sixd.inverse_dynamics(arm, q, qd, qdd)      # q of shape (4096, 6); compiled at first")
+    _part(out, "Speed", "sixd.inverse_dynamics(arm, q, qd, qdd)      # q of shape (4096, 6); the first call compiles")
     rows, remark = bench.measure(arm, bench.USUAL, 4096, rounds=3 if quick else bench.ROUNDS)
     out.print(bench.table(rows, out.width))
     out.print()
@@ -107,21 +108,21 @@ def _motion(out: Console, seconds: float) -> Model:
     _part(out, "Motion", "sixd.simulate(arm, q, qd, 10.0)      # RK4 by default, in one fused kernel")
     hung, top = demo_scene.hung_arm(), demo_scene.standing_top()
     parts = {
-        "six-axis arm, let go": simulated(hung, ARM_START, np.zeros(hung.nv), seconds),
+        "six-axis arm, falling": simulated(hung, ARM_START, np.zeros(hung.nv), seconds),
         "spinning top": simulated(top, TOP_START, np.array(TOP_SPIN), seconds),
     }
     for title, (motion, took) in parts.items():
         drift = np.abs(motion.energy - motion.energy[0]).max() / motion.kinetic.max()
         steps = count(round(motion.duration / DT), "step")
         text = f"  {title:<22}{motion.duration:g} s, {steps} in {duration(took)};  "
-        out.print(Text.assemble(text, (f"energy kept to {drift:.0e} of its kinetic part", "bold")))
-    note = f"RK4, dt = {DT * 1e3:g} ms; times include compiling. The arm has motors of 0.12 to 0.6 kg m² in its joints."
+        out.print(Text.assemble(text, (f"energy constant to {drift:.0e} of the largest kinetic energy", "bold")))
+    note = f"RK4, dt = {DT * 1e3:g} ms; times include compilation. The arm's motors have inertias of 0.12 to 0.6 kg m²."
     out.print(f"\n{note}", style="dim")
     return demo_scene.both(hung, top)
 
 
-def simulated(model: Model, q: Any, qd: Array, seconds: float) -> tuple[Trajectory, float]:
-    """Return a motion and the seconds that it took to compute."""
+def simulated(model: Model, q: tuple[float, ...], qd: Array, seconds: float) -> tuple[Trajectory, float]:
+    """Return a motion and the time of its computation [s]."""
     began = perf_counter()
     motion = sixd.simulate(model, np.array(q), qd, seconds, dt=DT, record_every=RECORD_EVERY)
     return motion, perf_counter() - began
@@ -137,4 +138,4 @@ def _page(out: Console, model: Model, path: Path) -> None:
     with viewer:
         viewer.save_html(path)
     out.print("Next: `sixd info FILE`, `sixd check FILE`, `sixd view FILE --live`, `sixd simulate --help`, examples/.")
-    out.print("Open this file in a browser, and pull the arm or the top with the mouse; space pauses:\n")
+    out.print("Open this file in a browser and pull the arm or the top with the mouse; the space bar pauses:\n")

@@ -24,19 +24,20 @@ from sixd.symbolic.equations.from_model import foreseen_seconds
 from sixd.symbolic.equations.printing import FIELDS, MATRICES, chosen_fields, equations_text
 
 if TYPE_CHECKING:
+    from sixd.constraints.reduced_model import Reduced
     from sixd.symbolic.equations.equations import Equations
 
 FORMATS = ("text", "latex", "markdown", "python", "json")
 _WITH_C = {"C", "h", "tau", "Gamma"}
-_PATIENCE = 300.0  # seconds foreseen from which --force is asked for
+_PATIENCE = 300.0  # expected seconds from which --force is required
 
 
 @command(
     "equations",
     examples=[
-        ("sixd equations two_link_arm", "M, C and g of a planar arm, an entry a line."),
+        ("sixd equations two_link_arm", "M, C and g of a planar arm, one entry per line."),
         ("sixd equations cart_pole --format latex --what M,tau", "For a paper."),
-        ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, into a file."),
+        ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, in a file."),
     ],
 )
 @robot_argument()
@@ -44,19 +45,19 @@ _PATIENCE = 300.0  # seconds foreseen from which --force is asked for
 @click.option(
     "--what",
     metavar="NAMES",
-    help=f"Fields, with commas between: {', '.join(FIELDS)}. Default: M, C, g, and b and A where there are such. "
+    help=f"Fields, separated by commas: {', '.join(FIELDS)}. Default: M, C, g, and b and A if the robot has them. "
     "Not for python, which is a program.",
 )
-@click.option("--reduce", is_flag=True, help="In the independent coordinates that mimic joints and couplings leave.")
+@click.option("--reduce", is_flag=True, help="Use the independent coordinates of mimic joints and couplings.")
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Write to a file.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists; go on where it takes over five minutes.")
+@click.option("--force", is_flag=True, help="Replace an existing file; continue even if it takes over five minutes.")
 def equations(source: RobotSource, form: str, what: str | None, reduce: bool, output: Path | None, force: bool) -> None:
-    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form: q₁, q₂, … are the coordinates [rad or m] in
+    """Print the equations of motion M q̈ + C q̇ + g + b = τ in closed form. q₁, q₂, … are the coordinates [rad or m] in
     the order of `sixd info`, q̇₁, … their rates, numbers are in SI units; M[1,2] is the entry in row 1, column 2.
 
-    A six-axis robot takes a second; the length grows sixfold with every further axis. You are warned before a long
-    wait, and one of over five minutes needs --force; M and g alone (--what M,g) take a small part of the time of C.
-    See docs/equations.md for more, such as symbols in place of numbers.
+    A six-axis robot takes a second; each further axis makes the equations six times as long. A warning precedes a long
+    wait; more than five minutes require --force. M and g (--what M,g) take much less time than C. See docs/equations.md
+    for more, such as symbols in place of numbers.
     """
     fields = _fields(what, form)
     if output is not None:
@@ -66,7 +67,7 @@ def equations(source: RobotSource, form: str, what: str | None, reduce: bool, ou
     if not force:
         _require_patience(model, fields)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
-        system = model.reduce() if reduce else model
+        system: Any = model.reduce() if reduce else model
         derived = _derived(system, fields)
         text = render(derived, fields, form)
     if reduce:
@@ -87,8 +88,8 @@ def _fields(what: str | None, form: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _derived(system: Any, fields: tuple[str, ...]) -> Equations:
-    """Return the equations, without a warning that C is long if C is not asked for."""
+def _derived(system: Model | Reduced, fields: tuple[str, ...]) -> Equations:
+    """Return the equations; the warning that C is long is suppressed if C is not printed."""
     with warnings.catch_warnings():
         if fields and not _WITH_C.intersection(fields):
             warnings.simplefilter("ignore", CompileWarning)
@@ -102,9 +103,9 @@ def _require_patience(model: Model, fields: tuple[str, ...]) -> None:
     if seconds >= _PATIENCE:
         less = next((f"--what {names} is quick. " for names in ("M,g", "g") if _is_quick(model, names)), "")
         raise SixdError(
-            f"equations: {longest} of {model.name!r} takes some {_long_time(seconds)}, expected less than "
-            f"{_PATIENCE / 60:.0f} minutes. {less}Lock joints that do not matter (model.lock in Python), evaluate the "
-            f"robot instead of printing it (`sixd export`), or give --force to go on."
+            f"equations: {longest} of {model.name!r} takes about {_long_time(seconds)}, expected less than "
+            f"{_PATIENCE / 60:.0f} minutes. {less}Lock joints that do not matter (model.lock in Python), export a "
+            f"function instead of printing the equations (`sixd export`), or add --force to continue."
         )
 
 
@@ -120,14 +121,14 @@ def _long_time(seconds: float) -> str:
 
 
 def _unreduced(model: Model, system: System) -> list[str]:
-    """Return notes on what --reduce left as it was."""
+    """Return notes on constraints that --reduce did not eliminate."""
     if not model.constraints:
         return [f"--reduce has no effect: {model.name!r} has no constraints."]
     if not system.constraints:
         return []
     left = ", ".join(dict.fromkeys(c.label for c in system.constraints))
     effect = " has no effect" if system.nv == model.nv else ""
-    return [f"--reduce{effect}: these constraints stay, since loops and rolling cannot be reduced: {left}."]
+    return [f"--reduce{effect}: these constraints remain, since loops and rolling cannot be reduced: {left}."]
 
 
 def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
@@ -145,7 +146,7 @@ def render(derived: Equations, fields: tuple[str, ...], form: str) -> str:
     return equations_text(derived, fields, digits=None, longest=None)
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """Return an expression as text, numbers without trailing zeros."""
     from sympy import sstr
 

@@ -28,9 +28,9 @@ FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "e
 @command(
     "export",
     examples=[
-        ("sixd export ur_arm inverse_dynamics -o c_code", "c_code/inverse_dynamics.c and .h; the folder is made."),
-        ("sixd export panda_arm jacobian --frame tool -o c_code", "Functions of a frame need its name."),
-        ("sixd export ur_arm gravity_force --dtype float32 --name ur_gravity -o c_code", "For a small controller."),
+        ("sixd export ur_arm inverse_dynamics -o c_code", "Writes c_code/inverse_dynamics.c and .h."),
+        ("sixd export panda_arm jacobian --frame tool -o c_code", "Functions of a frame require its name."),
+        ("sixd export ur_arm gravity_force --dtype float32 --name ur_gravity -o c_code", "For a microcontroller."),
     ],
 )
 @robot_argument()
@@ -40,19 +40,19 @@ FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "e
     "--output",
     type=FilePath(file_okay=False),
     metavar="FOLDER",
-    help="Where the two files go; made if it does not exist.  [default: the current folder]",
+    help="The folder of the two files; created if missing.  [default: the current folder]",
 )
-@click.option("--frame", help="Frame, for functions of one: a link's name, joint:NAME, or an added frame.")
+@click.option("--frame", help="The frame, for functions of a frame: a link's name, joint:NAME, or an added frame.")
 @click.option(
     "--expressed-in",
     type=click.Choice(["body", "aligned", "world"]),
     help="Axes of a frame's vectors.  [default: body]",
 )
-@click.option("--given", multiple=True, metavar="JOINT", help="For hybrid_dynamics: a joint whose qdd is given.")
+@click.option("--given", multiple=True, metavar="JOINT", help="For hybrid_dynamics: a joint with prescribed qdd.")
 @click.option("--name", metavar="NAME", help="Name of the C function and of the files. [default: FUNCTION]")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", help="double or float.")
-@click.option("--f-ext", is_flag=True, help="With external forces (nb, 6) as the last input.")
-@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--f-ext", is_flag=True, help="Add external forces (nb, 6) as the last input.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def export(
     source: RobotSource,
@@ -67,12 +67,12 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a function of the library, specialised for one robot, as C99: one function of plain arrays without
-    branches, allocation or dependencies but the C library's mathematics. FUNCTION is one of inverse_dynamics,
-    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, and others; an
+    """Write a function of the library, specialised for one robot, as C99: one function of plain arrays, without
+    branches and allocation, which depends only on the C library's math functions. FUNCTION is inverse_dynamics,
+    forward_dynamics, mass_matrix, bias_force, gravity_force, coriolis_matrix, energy, pose, jacobian, or another; an
     unknown name (`sixd export pendulum ?`) lists all.
 
-    Both files are written whole or not at all, and none is replaced without --force.
+    Both files are written completely or not at all; existing files are only replaced with --force.
     """
     chosen = function.replace("-", "_")
     if chosen not in FUNCTIONS:
@@ -100,16 +100,16 @@ def export(
 def _static(
     function: str, frame: str | None, expressed_in: str | None, given: tuple[str, ...], f_ext: bool
 ) -> dict[str, Any]:
-    """Return the static arguments of the function from the options; raise for those that do not apply."""
+    """Return the static arguments of the function from the options; raise for options that do not apply."""
     options = {"frame": frame, "expressed_in": expressed_in, "given": given or None}
-    takes = LIBRARY[function].choices
+    choices = LIBRARY[function].choices
     for option, value in options.items():
-        if value is not None and option not in takes:
-            raise wrong_call(f"{function} takes no --{option.replace('_', '-')}. Leave it out.")
-        if value is None and takes.get(option) is ...:
-            raise wrong_call(f"{function} needs --{option}. Give it.")
+        if value is not None and option not in choices:
+            raise wrong_call(f"{function} has no option --{option.replace('_', '-')}. Leave it out.")
+        if value is None and choices.get(option) is ...:
+            raise wrong_call(f"{function} requires --{option}. Add it.")
     if f_ext and not LIBRARY[function].force:
-        raise wrong_call(f"{function} takes no external forces. Leave out --f-ext.")
+        raise wrong_call(f"{function} has no external forces. Leave out --f-ext.")
     static: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     return static | ({"f_ext": True} if f_ext else {})
 

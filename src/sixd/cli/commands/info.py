@@ -21,17 +21,17 @@ _MOST_NAMES = 24
 @command(
     "info",
     examples=[
-        ("sixd info panda_arm", "A robot of the zoo; the path of a file works as well."),
+        ("sixd info panda_arm", "A ready-made model; the path of a file works as well."),
         ("sixd info four_bar --json", "Facts for a program: counts, joints with limits, masses, frames, constraints."),
-        ("sixd info", "The robots of the zoo."),
+        ("sixd info", "The ready-made models."),
     ],
 )
 @robot_argument(required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(source: RobotSource | None, as_json: bool) -> None:
     """Show a robot: its tree of bodies and joints with limits and masses [kg, m, rad, N, N m], the numbers of
-    coordinates (nq), freedoms (nv) and moving bodies (nb), its frames, its constraints and the freedoms they leave,
-    and in short what is doubtful in its file. Without ROBOT: the list of the zoo.
+    coordinates (nq), degrees of freedom (nv) and moving bodies (nb), its frames, its constraints and mobility, and a
+    summary of likely mistakes in its file. Without ROBOT: a list of the ready-made models.
     """
     if source is None:
         _show_zoo(as_json)
@@ -63,23 +63,23 @@ def facts(model: Model) -> dict[str, Any]:
 
 
 def _joint_facts(model: Model, name: str) -> dict[str, Any]:
-    found = model.joint(name)
-    body = model.body_inertia(found.body)
+    joint = model.joint(name)
+    body = model.body_inertia(joint.body)
     return {
         "name": name,
-        "kind": describe_joint(found.joint),
-        "body": found.body,
-        "parent": found.parent_body,
+        "kind": describe_joint(joint.joint),
+        "body": joint.body,
+        "parent": joint.parent_body,
         "q": [model.q_slice(name).start, model.q_slice(name).stop],
         "v": [model.v_slice(name).start, model.v_slice(name).stop],
-        "lower": found.lower,
-        "upper": found.upper,
-        "effort": found.effort_limit,
-        "velocity": found.velocity_limit,
-        "damping": found.damping,
-        "friction": found.friction,
-        "stiffness": found.stiffness,
-        "armature": found.armature,
+        "lower": joint.lower,
+        "upper": joint.upper,
+        "effort": joint.effort_limit,
+        "velocity": joint.velocity_limit,
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "stiffness": joint.stiffness,
+        "armature": joint.armature,
         "mass": body.mass,
         "com": body.com if body.mass else None,
     }
@@ -102,16 +102,16 @@ def show(model: Model) -> None:
         lines["constraints"] = ", ".join(printable(c.label) for c in model.constraints)
         lines["mobility"] = printable(sixd.mobility(model)).partition(": ")[2]
     out.print(fact_table({k: v for k, v in lines.items() if v}))
-    found = sixd.check(model)
-    if found:
+    findings = sixd.check(model)
+    if findings:
         out.print()
-        out.print(heading(f"{count(len(found), 'finding')}: `sixd check` says what to fix"))
-        for finding in found[:_MOST_NAMES]:
+        out.print(heading(f"{count(len(findings), 'finding')}: `sixd check` says how to fix them"))
+        for finding in findings[:_MOST_NAMES]:
             out.print(Text(f"  {printable(finding.where)}: {finding.code}"))
 
 
 def _names(model: Model) -> str:
-    """Return the names of frames that are not those of bodies and joints."""
+    """Return the names of the frames other than those of bodies and joints."""
     names = [n for n in model.frame_names if n not in model.body_names and n != "world" and not n.startswith("joint:")]
     more = f" … and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return printable(", ".join(names[:_MOST_NAMES])) + more
@@ -125,11 +125,11 @@ def _show_zoo(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("robot", "bodies", "freedoms", "constraints"):
+    for column in ("robot", "bodies", "DoF", "constraints"):
         first = column == "robot"
         table.add_column(column, justify="left" if first else "right", overflow="fold", no_wrap=first)
     for name, m in models.items():
         table.add_row(name, str(m.nb), str(m.nv), str(len(m.constraints)) if m.constraints else "")
     out = console()
     out.print(table)
-    out.print("\n`sixd info NAME` shows one; every command takes a name in place of a file.")
+    out.print("\n`sixd info NAME` shows one of them; every command accepts a name in place of a file.")

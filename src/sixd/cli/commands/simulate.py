@@ -26,13 +26,13 @@ from sixd.simulation.simulate import METHODS, automatic_method
 AUTOMATIC = "auto"
 FILES = ("output", "html", "plot", "video")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
-_UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not report them
+_UNKNOWN_MEMORY = 8e9  # bytes assumed if the system does not report the available memory
 
 
 @command(
     "simulate",
     examples=[
-        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "Let it fall, and see how well energy is conserved."),
+        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "A falling pendulum; the summary shows its energy."),
         (
             "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
             "A page that plays it.",
@@ -46,53 +46,53 @@ _UNKNOWN_MEMORY = 8e9  # bytes taken as available where the system does not repo
     "--dt",
     default=1e-3,
     zero=False,
-    help="Time step [s]; adaptive and stiff choose their own steps, and N times dt is the distance of their records.",
+    help="Time step [s]; adaptive and stiff choose their own steps and record every N dt (see --record-every).",
 )
 @click.option(
     "--method",
     type=click.Choice((AUTOMATIC, *METHODS)),
     default=AUTOMATIC,
-    help="euler (first order), rk4, midpoint (keeps energy for long), implicit (hard springs and dampers, high gains), "
-    "adaptive, stiff; auto: rk4, or implicit where the step is too long for rk4.",
+    help="euler (first order), rk4, midpoint (conserves energy for long), implicit (stiff springs and dampers, high "
+    "gains), adaptive, stiff; auto: rk4, or implicit if the step is too long for rk4.",
 )
 @click.option(
     "--q",
     metavar="STATE",
-    help="Start [rad or m]: numbers with commas between, or joints by name: elbow=0.5,wrist=90deg.  "
-    "[default: as an MJCF file has it, else neutral]",
+    help="Initial configuration [rad or m]: numbers separated by commas, or joints by name: elbow=0.5,wrist=90deg.  "
+    "[default: that of an MJCF file, else neutral]",
 )
-@click.option("--qd", metavar="STATE", help="Velocities at the start [rad/s or m/s], likewise.  [default: 0]")
-@click.option("--random", "seed", type=click.IntRange(0), metavar="SEED", help="Draw what --q and --qd do not give.")
+@click.option("--qd", metavar="STATE", help="Initial velocities [rad/s or m/s], in the same form.  [default: 0]")
+@click.option("--random", "seed", type=click.IntRange(0), metavar="SEED", help="Random values for all other joints.")
 @click.option(
     "--controller",
     default="none",
     metavar="WHICH",
-    help="none; gravity: holds the weight; pd:KP,KD: springs [N m/rad or N/m] and dampers towards --target; "
-    "gravity+pd:KP,KD: both.",
+    help="none; gravity: compensates gravity; pd:KP,KD: gains [N m/rad or N/m] and [N m s/rad or N s/m] towards "
+    "--target; gravity+pd:KP,KD: both.",
 )
-@click.option("--target", metavar="STATE", help="Configuration that pd leads to.  [default: as of --q]")
+@click.option("--target", metavar="STATE", help="Target configuration of pd.  [default: the default of --q]")
 @click.option(
     "--batch",
     type=click.IntRange(1),
     metavar="N",
-    help="So many rollouts at once, from random states: those of --random 0, if no other seed is given.",
+    help="Number of rollouts from random states (with seed 0 unless --random sets another).",
 )
 @click.option(
     "--record-every", type=click.IntRange(1), metavar="N", help="Keep every Nth step.  [default: 100 records a second]"
 )
 @click.option("-o", "--output", type=FilePath(), metavar="FILE", help="Save the motion: .npz or .csv.")
 @click.option("--html", type=FilePath(), metavar="FILE", help="Write a page that plays the motion.")
-@click.option("--plot", type=FilePath(), metavar="FILE", help="Draw it: .png, .pdf or .svg.")
-@click.option("--video", type=FilePath(), metavar="FILE", help="Film it: .mp4 (by ffmpeg) or .gif (by pillow).")
-@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--plot", type=FilePath(), metavar="FILE", help="Write a plot: .png, .pdf or .svg.")
+@click.option("--video", type=FilePath(), metavar="FILE", help="Write a video: .mp4 (with ffmpeg) or .gif (pillow).")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def simulate(source: RobotSource, **options: Any) -> int:
-    """Simulate a robot from a state, and print a summary: how much energy changed, how far constraints were off, how
-    many rollouts failed, how many steps a second were done. Constrained robots start from an assembled state near
-    the given one; joints named in --q and --qd keep their values where that is possible, and a note says what was
-    changed. Interrupted by Ctrl-C, it keeps what was computed. Exit status 1 if no rollout stayed finite.
+    """Simulate a robot from a state, and print a summary: the change of energy, the largest constraint error, failed
+    rollouts, and steps per second. A robot with constraints starts from an assembled state near the initial one; joints
+    named in --q and --qd keep their values if possible, and a note lists changed values. After Ctrl-C the part that was
+    computed is kept. Exit status 1 if no rollout stayed finite.
 
-    Without friction and without a controller energy is constant, and its error shows how good the simulation is.
+    Without friction and without a controller energy is constant: its change shows the error of the simulation.
     """
     for name in FILES:
         if options[name] is not None:
@@ -109,9 +109,10 @@ def simulate(source: RobotSource, **options: Any) -> int:
     began = perf_counter()
     method, dt = options["method"], options["dt"]
     if method == AUTOMATIC:
-        method, reason = automatic_method(model, begin.q, begin.qd, options["duration"], dt=dt, controller=controller)
+        run = sixd.Scenario(model, controller=controller, dt=dt, where="simulate")
+        method, reason = automatic_method(run, begin.q, begin.qd, options["duration"])
         if reason:
-            print_notes([f"method {method!r} was chosen, since {reason}."])
+            print_notes([f"method {method!r} is used, since {reason}."])
     stepping = {"dt": dt, "method": method, "record_every": every}
     motion = sixd.simulate(model, begin.q, begin.qd, options["duration"], controller=controller, **stepping)
     facts = summary(model, motion, perf_counter() - began, driven=controller is not None, seed=begin.seed)
@@ -136,8 +137,8 @@ def _held_bases(model: Model) -> list[str]:
     if not free:
         return []
     return [
-        f"the controller also acts on {', '.join(free)}, which no motor drives, as if a hand held it. In Python: "
-        f"sixd.controllers.PD(target, kp, kd, model=model), with zeros in kp and kd for its six freedoms."
+        f"the controller also acts on {', '.join(free)}, which has no motor. In Python, use "
+        f"sixd.controllers.PD(target, kp, kd, model=model) with zeros in kp and kd for its six degrees of freedom."
     ]
 
 
@@ -147,11 +148,11 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
     if kind not in CONTROLLERS:
         raise unknown("controller", text, ("none", "gravity", "pd:KP,KD", "gravity+pd:KP,KD"))
     if kind.endswith("pd") and not gains:
-        raise wrong_call(f"--controller is {text!r}, expected its gains, too: {kind}:KP,KD, such as {kind}:100,20.")
+        raise wrong_call(f"--controller is {text!r}, expected it with gains: {kind}:KP,KD, such as {kind}:100,20.")
     if gains and not kind.endswith("pd"):
-        raise wrong_call(f"--controller is {text!r}, expected no gains. Is gravity+pd:{gains} meant?")
+        raise wrong_call(f"--controller is {text!r}, expected no gains. Did you mean gravity+pd:{gains}?")
     if target is not None and not gains:
-        raise wrong_call("--target was given without --controller pd:KP,KD, which would lead there.")
+        raise wrong_call("--target requires --controller pd:KP,KD or gravity+pd:KP,KD.")
     if kind == "none":
         return None
     if kind == "gravity":
@@ -164,20 +165,20 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
         return sixd.controllers.PD(position, *numbers, model=model, gravity=kind.startswith("gravity"))
 
 
-def _require_memory(model: Model, rows: int | None, records: float) -> None:
+def _require_memory(model: Model, rollouts: int | None, records: float) -> None:
     """Raise if the motion does not fit into this machine's memory."""
     # q, qd and tau of each record, energies and the summary's arrays
-    need = 8.0 * (rows or 1) * (records + 3) * (model.nq + 2 * model.nv + 8)
+    need = 8.0 * (rollouts or 1) * (records + 3) * (model.nq + 2 * model.nv + 8)
     have = _available_memory()
     if need > have:
         raise ScalarTypeError(
-            f"simulate: the motion needs some {digits(need / 1e9)} GB, expected at most the {digits(have / 1e9)} GB of "
-            f"memory that are free. Give a smaller --batch, a shorter --duration, or a larger --record-every."
+            f"simulate: the motion needs about {digits(need / 1e9)} GB, expected at most the {digits(have / 1e9)} GB "
+            f"of free memory. Use a smaller --batch, a shorter --duration, or a larger --record-every."
         )
 
 
 def _available_memory() -> float:
-    """Return the bytes that Linux reports as available, elsewhere a guess."""
+    """Return the bytes that Linux reports as available, on other systems a guess."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         facts: dict[str, Any] = dict(line.split(":", 1) for line in lines)

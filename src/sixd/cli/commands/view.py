@@ -22,21 +22,21 @@ from sixd.viewer.session import wants_browser
     "view",
     examples=[
         ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
-        ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "A motion, saved; then look at it:"),
-        ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays it, energy beside it."),
-        ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it: pull it."),
+        ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "Save a motion, then view it:"),
+        ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays the motion and plots its energy."),
+        ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it; pull it."),
     ],
 )
 @robot_argument()
 @click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
-@click.option("--q", metavar="STATE", help="Configuration [rad or m], as for `sixd simulate`, with its default.")
-@click.option("--live", is_flag=True, help="A page that simulates the robot by itself, from --q and --qd.")
-@click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], as --q.  [default: at rest]")
+@click.option("--q", metavar="STATE", help="Configuration [rad or m]; form and default as in `sixd simulate`.")
+@click.option("--live", is_flag=True, help="A page that simulates the robot itself, from --q and --qd.")
+@click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], in the form of --q.  [default: 0]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")
 @click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
 @click.option("--video", type=FilePath(), metavar="FILE", help="Write the TRAJECTORY as a video: .mp4 or .gif.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--no-browser", is_flag=True, help="Print the address, open no browser.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
 def view(
     source: RobotSource,
     trajectory: Path | None,
@@ -49,13 +49,13 @@ def view(
     force: bool,
     no_browser: bool,
 ) -> None:
-    """Look at a robot in the browser: turn it, move its joints by sliders, switch frames, centres of mass and inertia
-    ellipsoids on. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
+    """Show a robot in the browser: rotate the view, move the joints with sliders, show frames, centres of mass and
+    inertia ellipsoids. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
 
-    With --live the page computes the motion while you look at it: pull a body with the mouse, move the sliders of
-    gravity and damping, see energy, forces and momentum.
+    With --live the page simulates the robot: pull a body with the mouse, change gravity and damping with sliders, see
+    energy, forces and momentum.
 
-    The page is served to this machine alone (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
+    The page is served only to this machine (127.0.0.1) until you press Ctrl-C (exit status 0). With --save it is
     written as one file that works without a server and without a network.
     """
     for option, file in (("save", path), ("video", video)):
@@ -64,7 +64,7 @@ def view(
             free_path(file, force)
     if video is not None and trajectory is None:
         raise wrong_call(
-            "--video needs a TRAJECTORY. Make one: sixd simulate ROBOT -o motion.npz, or give --video there."
+            "--video requires a TRAJECTORY. Make one: sixd simulate ROBOT -o motion.npz, or use --video there."
         )
     model = source.load()
     motion = None if trajectory is None else Trajectory.load(trajectory, model)

@@ -1,9 +1,9 @@
-"""The standard parameters of a model: what torques depend on linearly, and the regressor of these columns.
+"""The standard parameters of a model, on which torques depend linearly, and the regressor with these columns.
 
 Ten numbers for each body (``Inertia.parameters``), then, where they are estimated, viscous friction D, Coulomb friction
-F, offset o and armature Ia of each freedom:
+F, offset o and armature Ia of each degree of freedom:
 
-    tau = Y(q, qd, qdd) θ + D qd + F sign(qd) + o + Ia qdd + (what the model has and is not estimated)
+    tau = Y(q, qd, qdd) θ + D qd + F sign(qd) + o + Ia qdd + (passive forces that are not estimated)
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from sixd.trajectory.labels import labels_of
 INERTIAL = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Iyz", "Ixz", "Ixy")
 UNITS = ("kg", *["kg m"] * 3, *["kg m²"] * 6)
 FRICTION = ("viscous", "coulomb", "offset")
-# of each kind of column of a freedom: letter of its name, field of the model that holds its value
+Friction = bool | str | Iterable[str]  # True: all kinds
+
+# of each kind of column of the joints: letter of its name, field of the model that holds its value
 _LETTERS = {"viscous": "D", "coulomb": "F", "offset": "o", "armature": "Ia"}
 _FIELDS = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The parameters of a model that are estimated: 10 for each body, and one for each freedom of each of ``kinds``."""
+    """The parameters of a model that are estimated: 10 for each body, and nv for each of ``kinds``."""
 
     model: Model
     kinds: tuple[str, ...] = ()  # of "viscous", "coulomb", "offset", "armature", in this order
@@ -45,7 +47,7 @@ class Columns:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names: m1, hx1, … of body 1, …; D1, F1, o1, Ia1 of freedom 1, …; numbers count from 1."""
+        """Names: m1, hx1, … of body 1, …; D1, F1, o1, Ia1 of DoF 1, …; numbers count from 1."""
         bodies = [f"{name}{i}" for i in self.model.bodies for name in INERTIAL]
         return (*bodies, *(f"{_LETTERS[kind]}{k + 1}" for kind in self.kinds for k in range(self.model.nv)))
 
@@ -64,20 +66,20 @@ class Columns:
         return (*(UNITS * self.model.nb), *(unit for kind in self.kinds for unit in units[kind]))
 
     def slice(self, kind: str) -> slice:
-        """The columns of a kind, one for each freedom."""
+        """The columns of a kind, one for each degree of freedom."""
         start = 10 * self.model.nb + self.model.nv * self.kinds.index(kind)
         return slice(start, start + self.model.nv)
 
     @cached_property
     def values(self) -> Array:
-        """(p,): the parameters that the model has; offsets, which a model does not have, are zero."""
+        """(p,): the parameters of the model; offsets, which are no part of a model, are zero."""
         model = self.model
         bodies = [Inertia.from_matrix(model.inertia[i]).parameters for i in model.bodies]
         own = [getattr(model, _FIELDS[kind]) if kind in _FIELDS else np.zeros(model.nv) for kind in self.kinds]
         return np.concatenate([np.zeros(0), *bodies, *own])
 
     def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """W (n, nv, p) of states with rows (n, …): torques are W θ + ``known``."""
+        """W (n, nv, p) of samples (n, …): torques are W θ + ``known``."""
         rows = {"viscous": qd, "coulomb": np.sign(qd), "offset": np.ones_like(qd), "armature": qdd}
         out = np.zeros((len(qd), self.model.nv, self.count))
         out[:, :, : 10 * self.model.nb] = joint_torque_regressor(self.model, q, qd, qdd)
@@ -93,7 +95,7 @@ class Columns:
 
     @cached_property
     def _still(self) -> Model | None:
-        """The model without inertia and without what is estimated; None if no force is left."""
+        """The model without inertia and without the estimated parameters; None if no force is left."""
         model = self.model
         fields: dict[str, Any] = {_FIELDS[kind]: np.zeros(model.nv) for kind in self.kinds if kind in _FIELDS}
         left = dataclasses.replace(model, inertia=np.zeros_like(model.inertia), **fields)
@@ -101,7 +103,7 @@ class Columns:
         return left if any(part.any() for part in parts) else None
 
     def model_with(self, values: Array) -> Model:
-        """The model with these parameters (p,) for its own; it has no offsets."""
+        """The model with these parameters (p,) in place of its own; offsets are left out."""
         rows = np.reshape(values[: 10 * self.model.nb], (-1, 10))
         inertia = np.array([self.model.inertia[0], *(Inertia.from_parameters(row).matrix for row in rows)])
         fields: dict[str, Any] = {_FIELDS[kind]: values[self.slice(kind)] for kind in self.kinds if kind in _FIELDS}
@@ -119,7 +121,7 @@ def require_rates(where: str, model: Model) -> None:
             )
 
 
-def make_columns(where: str, model: Any, friction: Any, armature: Any, *, symbols: bool = False) -> Columns:
+def make_columns(where: str, model: Model, friction: Friction, armature: bool, *, symbols: bool = False) -> Columns:
     """The columns that a user asks for; raise for a model whose torques they do not describe."""
     require_model(where, model)
     if not symbols:

@@ -1,19 +1,19 @@
 """Base parameters in closed form: the recursion of ``observable`` on the elements of a ring.
 
-A joint is taken at a configuration of symbols. Rows hold for all configurations if they hold for the coefficient of
-every product of sines, cosines and coordinates; the coefficients are rational numbers, or SymPy expressions in the
-symbols of the model.
+Joints have symbols as coordinates. Rows hold for all configurations if they hold for the coefficient of every product
+of sines, cosines and coordinates; the coefficients are rational numbers, or SymPy expressions in the model's symbols.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from sixd.identification.structure.observable import Arithmetic, JointSample
+from sixd.lazy import Expr, sympy
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_array
 from sixd.symbolic.echelon import cleared, is_zero, tidy
@@ -21,13 +21,14 @@ from sixd.symbolic.equations.ring_model import ring_coordinates, ring_system
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 
+if TYPE_CHECKING:
+    Coefficient: TypeAlias = int | Fraction | Expr
+
 
 class Elements(Arithmetic):
     """Elements of a ring: joints at symbolic configurations, ranks at generic values of the model's symbols."""
 
     def __init__(self, model: Model) -> None:
-        import sympy
-
         self.ring, self.model = Ring(), model
         self.zero = self.ring.zero
         self._symbols = [sympy.Dummy(f"q{k}") for k in range(model.nq)]
@@ -50,20 +51,20 @@ class Elements(Arithmetic):
             self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved
         )
 
-    def unit(self, row: Array) -> Any:
-        """1: nothing is small."""
+    def unit(self, row: Array) -> float:
+        """1: exact numbers need no scaling."""
         return 1
 
     def basis(self, rows: Array, size: float = 0.0) -> Array:
         """Rows in echelon form, without denominators."""
-        found, _ = eliminate(self.coefficients(rows), range(rows.shape[1]))
-        whole = [row if _is_rational(row) else cleared(row) for row in found]
+        reduced, _ = eliminate(self.coefficients(rows), range(rows.shape[1]))
+        whole = [row if _is_rational(row) else cleared(row) for row in reduced]
         return object_array([self.ring.convert(x) for row in whole for x in row], (len(whole), rows.shape[1]))
 
-    def coefficients(self, rows: Array) -> list[list[Any]]:
+    def coefficients(self, rows: Array) -> list[list[Coefficient]]:
         """The different rows of coefficients of products of the joints' coordinates, without rows of zeros."""
         mask = self._mask()
-        found: dict[tuple[Any, ...], None] = {}
+        distinct: dict[tuple[Coefficient, ...], None] = {}
         for row in rows:
             parts: dict[int, dict[int, dict[int, int]]] = {}
             elements = [self.ring.convert(x).normalized() for x in row]
@@ -72,10 +73,10 @@ class Elements(Arithmetic):
                     parts.setdefault(key & mask, {}).setdefault(j, {})[key & ~mask] = value
             for part in parts.values():
                 new = [self._number(Poly(self.ring, part.get(j, {}), e.den)) for j, e in enumerate(elements)]
-                found.setdefault(tuple(new))
-        return _one_field([list(row) for row in found])
+                distinct.setdefault(tuple(new))
+        return _one_field([list(row) for row in distinct])
 
-    def _number(self, poly: Poly) -> Any:
+    def _number(self, poly: Poly) -> Coefficient:
         """An element without coordinates as a fraction, or as a SymPy expression of the model's symbols."""
         value = poly.number
         return poly.to_sympy(exact=True) if value is None else value
@@ -90,20 +91,20 @@ class Elements(Arithmetic):
         return mask
 
 
-def eliminate(rows: Sequence[Sequence[Any]], order: Sequence[int]) -> tuple[list[list[Any]], list[int]]:
-    """Rows of fractions or of SymPy expressions in reduced form, and their pivots, by columns in the given order.
+def eliminate(rows: Sequence[Sequence[Coefficient]], order: Sequence[int]) -> tuple[list[list[Coefficient]], list[int]]:
+    """Rows of fractions or of SymPy expressions in reduced form, and their pivots, with columns in this order.
 
     Row k has 1 in column ``pivots[k]``, where the others have 0; a column has a pivot if it is independent of those
     before it.
     """
     left = [list(row) for row in rows]
-    done: list[list[Any]] = []
+    done: list[list[Coefficient]] = []
     pivots: list[int] = []
     exact = all(_is_rational(row) for row in left)
 
-    def combined(row: list[Any], pivot: list[Any], factor: Any) -> list[Any]:
-        found = [a - factor * b if b != 0 else a for a, b in zip(row, pivot, strict=True)]
-        return found if exact else [a if b == 0 else tidy(a) for a, b in zip(found, pivot, strict=True)]
+    def combined(row: list[Coefficient], pivot: list[Coefficient], factor: Coefficient) -> list[Coefficient]:
+        new = [a - factor * b if b != 0 else a for a, b in zip(row, pivot, strict=True)]
+        return new if exact else [a if b == 0 else tidy(a) for a, b in zip(new, pivot, strict=True)]
 
     for j in order:
         at = next((k for k, row in enumerate(left) if row[j] != 0 and (exact or not is_zero(row[j]))), None)
@@ -119,14 +120,12 @@ def eliminate(rows: Sequence[Sequence[Any]], order: Sequence[int]) -> tuple[list
     return done, pivots
 
 
-def _is_rational(row: Sequence[Any]) -> bool:
+def _is_rational(row: Sequence[Coefficient]) -> bool:
     return all(isinstance(x, (int, Fraction)) for x in row)
 
 
-def _one_field(rows: list[list[Any]]) -> list[list[Any]]:
-    """The rows with SymPy's numbers throughout, if there is an expression in them."""
+def _one_field(rows: list[list[Coefficient]]) -> list[list[Coefficient]]:
+    """The rows with SymPy's numbers throughout, if any entry is an expression."""
     if all(map(_is_rational, rows)):
         return rows
-    import sympy
-
     return [[sympy.Rational(x) if isinstance(x, (int, Fraction)) else x for x in row] for row in rows]

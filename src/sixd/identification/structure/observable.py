@@ -1,22 +1,22 @@
 """Which combinations of parameters joint torques depend on, by a recursion over the bodies.
 
-Torques do not change with a change of parameters if kinetic energy does not, and potential energy only by a constant.
-A change e of body i has the effect of the change A(q) e of its parent, where A moves parameters through the joint, if
-its own joint does not notice it:
+A change of parameters leaves the torques unchanged if it leaves kinetic energy unchanged and changes potential energy
+only by a constant. A change e of body i has the effect of the change A(q) e of its parent, where A moves parameters
+through the joint, if it has no effect on its own joint:
 
     Sᵀ I(e) S = 0,   Sᵀ I(e) X v = 0,   k (A(q) - A(q₀)) e = 0,   u (A(q) - A(q₀)) e = 0     for all q of the joint
 
 for all velocities v of the parent, all rows k with k θ = v·I(θ) v, and all rows u with u θ its potential energy. Then
-it is added to that of the parent, A(q₀) e. So the rows that a joint notices, applied to the parameters of its body and
-of all that it carries at q₀, are the base parameters. Of velocities and rows only what they span matters: each is a
-matrix whose rows are a basis. The recursion is exact; ``Arithmetic`` says what the numbers are and how bases are found.
+A(q₀) e is added to the change of the parent. So the rows that affect a joint, applied to the parameters of its body and
+of all bodies that it carries at q₀, are the base parameters. Only the spans of velocities and rows matter: each is a
+matrix whose rows are a basis. The recursion is exact; ``Arithmetic`` defines the numbers and computes the bases.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,14 @@ from sixd.algorithms.regressor import momentum_regressor
 from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia, first_moment
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 
 _BASIS = np.array([np.rint(Inertia.from_parameters(row).matrix) for row in np.eye(10)]).astype(int)  # (10, 6, 6)
-_SAMPLES = 24  # configurations of a joint: each finds a new row of at most 10 + 2 · 6, if there is one
+_SAMPLES = 24  # configurations of a joint: each adds a row while there are more, and there are at most 10 + 2 · 6
 
 
 class JointSample(NamedTuple):
-    """A joint at one configuration: X_ip (6, 6), S (6, nv), and how far it is from the reference, (nv,)."""
+    """A joint at one configuration: X_ip (6, 6), S (6, nv), and the motion (nv,) from the reference to it."""
 
     X: Array
     S: Array
@@ -39,9 +39,9 @@ class JointSample(NamedTuple):
 
 
 class Arithmetic(ABC):
-    """Numbers of one kind: joints at configurations that show all that matters, and bases of rows."""
+    """Numbers of one kind: joints at sufficiently many configurations, and bases of rows."""
 
-    zero: Any = 0
+    zero: Scalar = 0
 
     @abstractmethod
     def reference(self, i: int) -> Array:
@@ -49,11 +49,11 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def motions(self, i: int) -> Iterator[JointSample]:
-        """Joint i at configurations that are enough."""
+        """Joint i at sufficiently many configurations."""
 
     @abstractmethod
-    def unit(self, row: Array) -> Any:
-        """A number by which the row (10,) can be divided to have about the size of others."""
+    def unit(self, row: Array) -> float:
+        """A number that scales the row (10,), by division, to about the size of others."""
 
     @abstractmethod
     def basis(self, rows: Array, size: float = 0.0) -> Array:
@@ -61,12 +61,12 @@ class Arithmetic(ABC):
 
 
 def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> Array:
-    """Rows (r, 10 nb + nv for each kind) that torques depend on, independent; of the order of ``Columns``."""
+    """Independent rows (r, 10 nb + nv for each kind) that torques depend on; columns as in ``Columns``."""
     nb, nv = model.nb, model.nv
-    # the rows of each joint on the parameters of all that it carries
+    # the rows of each joint for the parameters of all bodies that it carries
     whole = [np.zeros((10, 10 * nb), dtype=int)] * (nb + 1)
     total = []
-    for i, rows in zip(reversed(model.bodies), reversed(_noticed(model, kinds, arithmetic)), strict=True):
+    for i, rows in zip(reversed(model.bodies), reversed(_joint_rows(model, kinds, arithmetic)), strict=True):
         whole[i] = whole[i] + np.eye(10, 10 * nb, 10 * (i - 1), dtype=int)
         p, n = model.parent[i], model.joints[i].nv
         whole[p] = whole[p] + transport(arithmetic.reference(i)) @ whole[i]
@@ -77,7 +77,7 @@ def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> 
             if kind in passive:
                 parts[-1][:, model.iv[i]] = passive[kind]
         total.append(np.concatenate(parts, axis=1))
-    # friction takes energy away, as nothing else does
+    # only friction dissipates energy
     every = np.eye(10 * nb + nv * len(kinds), dtype=int)
     for k, kind in enumerate(kinds):
         if kind in ("viscous", "coulomb"):
@@ -85,15 +85,15 @@ def observable(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> 
     return np.concatenate([every[:0], *reversed(total)])
 
 
-def _noticed(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> list[Array]:
-    """Of each joint, the rows that it notices, in columns of its body (10), its armature and its offsets."""
+def _joint_rows(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> list[Array]:
+    """Of each joint, the rows that affect its torques, in columns of its body (10), its armature and its offsets."""
     nothing, basis = np.zeros((0, 10), dtype=int), arithmetic.basis
-    # of each body: what its velocities span, their squares, and its potential energy: one row, and how it can differ
+    # of each body: a basis of its velocities, of their squares, its potential energy as one row, and its changes
     linear, squares = [np.zeros((0, 6), dtype=int)], [nothing]
     height = np.concatenate([[0], -model.gravity, [0] * 6])
     unit = arithmetic.unit(height)
     potential, varying = [height[None] / unit], [nothing]
-    noticed = []
+    effective = []
     for i in model.bodies:
         p, n = model.parent[i], model.joints[i].nv
         A0, upper = transport(arithmetic.reference(i)), np.triu_indices(n)
@@ -113,8 +113,8 @@ def _noticed(model: Model, kinds: tuple[str, ...], arithmetic: Arithmetic) -> li
         varying.append(basis(np.concatenate(heights), 1.0))
         potential.append(potential[p] @ A0)
         columns = [np.arange(10), *(_of(kind, n, kinds) for kind in ("armature", "offset"))]
-        noticed.append(basis(np.concatenate(seen)[:, np.concatenate(columns)]))
-    return noticed
+        effective.append(basis(np.concatenate(seen)[:, np.concatenate(columns)]))
+    return effective
 
 
 def transport(X: Array) -> Array:
@@ -131,13 +131,13 @@ def _forms(V: Array, W: Array) -> Array:
 
 
 def _widened(rows: Array, n: int, armature: Array | None = None, offset: Array | None = None) -> Array:
-    """Rows (k, 10) with columns for the armature and the offset of a joint's n freedoms."""
+    """Rows (k, 10) with columns for the armature and the offset of a joint with n degrees of freedom."""
     none = np.zeros((len(rows), n), dtype=int)
     return np.concatenate([rows, none if armature is None else armature, none if offset is None else offset], axis=1)
 
 
 def _of(kind: str, n: int, kinds: tuple[str, ...]) -> Array:
-    """The numbers of the columns of a kind in widened rows, none if it is not estimated."""
+    """The numbers of the columns of a kind in widened rows; empty if it is not estimated."""
     start = 10 if kind == "armature" else 10 + n
     return np.arange(start, start + n if kind in kinds else start)
 
@@ -145,8 +145,8 @@ def _of(kind: str, n: int, kinds: tuple[str, ...]) -> Array:
 def _apart(joint: Joint) -> Array:
     """Rows (k, 10 + 2 nv) that show the armature and the offsets of a joint whose velocities are not rates of q.
 
-    A constant force along body axes has no potential, so that nothing else is like it. Armature adds Ia qdd without
-    ad*(Ia qd), which a body with the same kinetic energy would add: only a change for which that is zero can be hidden.
+    A constant force along body axes has no potential, unlike all other forces. Armature adds Ia qdd without ad*(Ia qd),
+    which a body with the same kinetic energy would add: only a change for which that is zero is not observable.
     """
     n = joint.nv
     if joint.is_vector_space:
@@ -182,8 +182,8 @@ class Floats(Arithmetic):
             X = np.asarray(joint.transform(q) @ self.model.X_tree[i], dtype=float)
             yield JointSample(X, np.asarray(joint.subspace(q), dtype=float), np.asarray(joint.difference(q0, q)))
 
-    def unit(self, row: Array) -> Any:
-        """The length of the row, lengths of the model measured in units of its size."""
+    def unit(self, row: Array) -> float:
+        """The norm of the row, with lengths in units of the model's size."""
         return float(np.linalg.norm(row * self.scale)) or 1.0
 
     def basis(self, rows: Array, size: float = 0.0) -> Array:

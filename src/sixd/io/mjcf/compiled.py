@@ -1,6 +1,6 @@
-"""A compiled MuJoCo model: made from a file by MuJoCo's compiler, and the names of its parts.
+"""Compiling an MJCF file with MuJoCo's compiler, and the names of the compiled model's parts.
 
-``mujoco`` is imported when a file is compiled; a compiled model is read as an object, without the package.
+``mujoco`` is imported when a file is compiled. A compiled model may also be another object with the same arrays.
 """
 
 from __future__ import annotations
@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from sixd.errors import LoadError, MissingPackageError
 from sixd.io.files import UTF16, Source, read_source, unused_name
 from sixd.io.xml import Element, parse
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's mjtJoint
 
@@ -23,7 +27,7 @@ _KIND = re.compile(r"\b(?:in|of) (body|joint|geom|site|camera|light|mesh|texture
 _MOST_FILES = 50  # included files that are searched for the cause of an error
 
 
-def import_mujoco() -> Any:
+def import_mujoco() -> ModuleType:
     """Return the package ``mujoco``; raises with the command that installs it."""
     try:
         import mujoco
@@ -35,8 +39,8 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def compile_mjcf(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[str]]:
-    """Return the compiled model and MuJoCo's warnings, which it would write to a log file in the working folder."""
+def compile_mjcf(mujoco: ModuleType, source: Source, root: Element) -> tuple[MjModel, list[str]]:
+    """Return the compiled model and MuJoCo's warnings, which would otherwise go to a log file in the working folder."""
     remarks: list[str] = []
     path = None if source.folder is None else source.folder / source.name
     previous = mujoco.get_mju_user_warning()
@@ -50,7 +54,7 @@ def compile_mjcf(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[
         raise LoadError(f"{source.name}: the text is not UTF-8, expected an MJCF file in UTF-8. Convert it.") from None
     except (ValueError, mujoco.FatalError) as error:
         message = _one_line(str(error))
-        hint = " A text has no folder: give the path instead." if path is None and "opening file" in message else ""
+        hint = " A text has no folder: pass the path instead." if path is None and "opening file" in message else ""
         where = _location(message, root, source.folder)
         raise LoadError(f"{where}: MuJoCo cannot compile the file: {message}.{hint}") from None
     finally:
@@ -58,8 +62,8 @@ def compile_mjcf(mujoco: Any, source: Source, root: Element) -> tuple[Any, list[
     return compiled, [_one_line(text) for text in remarks]
 
 
-def _compile_file(mujoco: Any, path: Path) -> Any:
-    """Compile a file; if it is a link, included files may be beside the link or beside the file itself."""
+def _compile_file(mujoco: ModuleType, path: Path) -> MjModel:
+    """Compile a file; if it is a link, included files may be in the link's folder or in that of the file itself."""
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -78,7 +82,7 @@ def _one_line(text: str) -> str:
 
 
 def _location(message: str, root: Element, folder: Path | None) -> str:
-    """Return the file that a message of the compiler concerns and, if they are certain, the line and the body."""
+    """Return the file that a message of the compiler is about and, if they are certain, the line and the body."""
     line = _LINE.search(message)
     if line is None:
         return root.source
@@ -93,7 +97,7 @@ def _location(message: str, root: Element, folder: Path | None) -> str:
 
 
 def _fits(element: Element, message: str) -> bool:
-    """Whether the message may concern this element: it contains the tag, or the name and often the kind."""
+    """Whether the message may be about this element: it contains the tag, or the name and often the kind."""
     tag, name, kind = _TAG.search(message), _NAME.search(message), _KIND.search(message)
     if tag is not None:
         return element.tag == tag[1]
@@ -115,7 +119,7 @@ def _elements(roots: list[Element]) -> Iterator[tuple[Element, str]]:
 
 def _included(root: Element, folder: Path | None) -> list[Element]:
     """Return the roots of the files that it includes, directly or not; files that cannot be read are skipped."""
-    found: list[Element] = []
+    roots: list[Element] = []
     waiting, seen = [root], {root.source}
     while waiting and folder is not None and len(seen) < _MOST_FILES:
         for element, _ in _elements([waiting.pop()]):
@@ -124,29 +128,29 @@ def _included(root: Element, folder: Path | None) -> list[Element]:
                 continue
             seen.add(file)
             try:
-                found.append(parse(read_source(folder / file).data, file))
+                roots.append(parse(read_source(folder / file).data, file))
             except LoadError:
                 continue
-            waiting.append(found[-1])
-    return found
+            waiting.append(roots[-1])
+    return roots
 
 
 # names --------------------------------------------------------------------------------------------
 
 
-def given_names(compiled: Any, kind: str) -> list[str]:
+def given_names(compiled: MjModel, kind: str) -> list[str]:
     """Return the names of a compiled model's parts of a ``kind`` ("body", "jnt", "site"); "" for an unnamed one."""
     buffer = bytes(compiled.names)
     starts = [int(k) for k in getattr(compiled, f"name_{kind}adr")]
     return [buffer[k : buffer.index(b"\0", k)].decode(errors="replace") for k in starts]
 
 
-def complete_names(compiled: Any, kind: str, stem: str) -> list[str]:
-    """Return the same names with STEM and its number for each unnamed part."""
+def complete_names(compiled: MjModel, kind: str, stem: str) -> list[str]:
+    """Return the same names, an unnamed part's being ``stem`` and its number."""
     names = given_names(compiled, kind)
-    taken = set(names)
+    used = set(names)
     for k, name in enumerate(names):
         if not name:
-            names[k] = unused_name(f"{stem}{k}", taken)
-            taken.add(names[k])
+            names[k] = unused_name(f"{stem}{k}", used)
+            used.add(names[k])
     return names

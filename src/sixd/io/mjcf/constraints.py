@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
 CONNECT, WELD, JOINT, TENDON = range(4)  # MuJoCo's mjtEq; larger numbers are for flexible bodies
 _SITE = 6  # in MuJoCo's mjtObj
 
@@ -31,7 +34,7 @@ class Equalities:
     """Adds the equalities of a compiled model to a builder that has its bodies and sites."""
 
     def __init__(
-        self, builder: ModelBuilder, compiled: Any, bodies: list[str], joints: list[str], sites: dict[int, str]
+        self, builder: ModelBuilder, compiled: MjModel, bodies: list[str], joints: list[str], sites: dict[int, str]
     ) -> None:
         self.builder, self.compiled = builder, compiled
         self.bodies, self.joints, self.sites = bodies, joints, sites
@@ -39,7 +42,7 @@ class Equalities:
         self.built = builder.build()  # says which bodies are merged
 
     def add(self, enabled: bool) -> None:
-        """Add every active equality, unless all are disabled; those left out are counted in notes."""
+        """Add every active equality, unless all are disabled; notes count those left out."""
         c, counts = self.compiled, Counter[str]()
         for e in range(c.neq):
             if not enabled or not c.eq_active0[e]:
@@ -63,26 +66,26 @@ class Equalities:
         """Return q1 - ref1 = Σ polycoef[k] (q2 - ref2)^k; without a second joint q1 - ref1 = polycoef[0]."""
         c = self.compiled
         one, two = int(c.eq_obj1id[e]), int(c.eq_obj2id[e])
-        shift, *slopes = (float(x) for x in c.eq_data[e][:5])
+        shift, *factors = (float(x) for x in c.eq_data[e][:5])
         offset = float(c.qpos0[c.jnt_qposadr[one]]) + shift
         if two < 0:
             return Coupling(self.joints[one], (), Constant(offset))
         center = float(c.qpos0[c.jnt_qposadr[two]])
-        if any(slopes[1:]):
-            return Coupling(self.joints[one], self.joints[two], Polynomial((offset, *slopes), center))
-        return Mimic(self.joints[one], self.joints[two], slopes[0], offset - slopes[0] * center)
+        if any(factors[1:]):
+            return Coupling(self.joints[one], self.joints[two], Polynomial((offset, *factors), center))
+        return Mimic(self.joints[one], self.joints[two], factors[0], offset - factors[0] * center)
 
     def _loop(self, e: int) -> Loop:
-        """Return the loop of a "connect" or "weld", between two sites or two frames added for it."""
+        """Return the loop of a "connect" or "weld", between two sites or between two new frames."""
         c = self.compiled
         data, weld = np.array(c.eq_data[e], dtype=float), c.eq_type[e] == WELD
-        directions = "weld" if weld and data[10] else "point"  # a scale of 0 lets it turn freely
+        directions = "weld" if weld and data[10] else "point"  # with scale 0 it rotates freely
         if c.eq_objtype[e] == _SITE:
             return Loop(self._site(c.eq_obj1id[e]), self._site(c.eq_obj2id[e]), directions)
         # a weld has its anchors in the opposite order, and the pose of body 2 in body 1
         first, second = (data[3:6], data[:3]) if weld else (data[:3], data[3:6])
-        turn = quaternion_to_rotation(data[6:10]) if weld and data[6:10].any() else np.eye(3)
-        frame_a = self._frame(f"{self.names[e]}:1", self.bodies[c.eq_obj1id[e]], placement(first, R=turn))
+        R = quaternion_to_rotation(data[6:10]) if weld and data[6:10].any() else np.eye(3)
+        frame_a = self._frame(f"{self.names[e]}:1", self.bodies[c.eq_obj1id[e]], placement(first, R=R))
         frame_b = self._frame(f"{self.names[e]}:2", self.bodies[c.eq_obj2id[e]], placement(second))
         return Loop(frame_a, frame_b, directions)
 
@@ -99,7 +102,7 @@ class Equalities:
         return name
 
     def _body(self, e: int, end: int) -> int:
-        """Return the index of the moving body, 0 for the world, at an end of the equality."""
+        """Return the index of the moving body at an end of the equality, 0 for the world."""
         c, k = self.compiled, int(getattr(self.compiled, f"eq_obj{end}id")[e])
         return self.built.frames[self.bodies[c.site_bodyid[k] if c.eq_objtype[e] == _SITE else k]].body
 
@@ -116,13 +119,13 @@ class Constant:
 
 def _notes(counts: Counter[str], model: str) -> Iterator[Finding]:
     quiet = {
-        "carried": "equality constraints ({}) are soft in MuJoCo, and hard here",
-        "inactive": "equality constraints ({}) are not active and left out",
+        "carried": "equality constraints ({}) are soft in MuJoCo and exact here",
+        "inactive": "equality constraints ({}) are not active and are left out",
         "idle": "equality constraints ({}) connect points of the same body and are left out",
     }
     yield from (
         Finding("equality", model, text.format(counts[key]), True) for key, text in quiet.items() if counts[key]
     )
     if counts["other"]:
-        text = f"equality constraints of tendons or flexible bodies ({counts['other']}) are not carried"
+        text = f"equality constraints of tendons or flexible bodies ({counts['other']}) are not supported"
         yield Finding("not-carried", model, f"{text}; the parts they connect move freely")

@@ -1,4 +1,4 @@
-"""Joints and inertias of a model as elements of MJCF, and the record of what the file cannot hold."""
+"""Joints and inertias of a model as elements of MJCF, and the record of lost properties."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from sixd.spatial.rotation import EYE3, quaternion_from_rotation
 from sixd.spatial.scalar import Array
 
 LEAST = 1e-14  # kg and kg m²; MuJoCo refuses moving bodies with less than 1e-15
-_NEARLY = (
-    1e-9  # of the largest moment: MuJoCo refuses full matrices of rods and plates, whose moments it finds inexactly
-)
-_RAISED = f"MuJoCo refuses moving bodies without mass or moments, which are {LEAST:g} kg or kg m² in the file: {{}}"
+# of the largest moment; MuJoCo refuses full matrices of rods and plates, whose moments it computes inexactly
+_NEARLY = 1e-9
+_RAISED = f"MuJoCo refuses moving bodies without mass or moments; the file has {LEAST:g} kg or kg m² for {{}}"
 _MOST_NAMES = 6  # in a message
 
 
 class Losses:
-    """What is not in the file, or is there only nearly: names by reason."""
+    """What the file does not hold, or not exactly: names by reason."""
 
     def __init__(self) -> None:
         self.names: dict[str, list[str]] = {}
 
     def add(self, reason: str, name: str) -> None:
         """Add the name of a joint, body, frame or shape to a reason, a text with {} for the names."""
-        found = self.names.setdefault(reason, [])
-        if name not in found:
-            found.append(name)
+        names = self.names.setdefault(reason, [])
+        if name not in names:
+            names.append(name)
 
     def text(self) -> str:
         """Return all of it as sentences; empty if nothing is lost."""
@@ -39,7 +38,7 @@ class Losses:
 
 
 def pose_attributes(pose: Array) -> str:
-    """Return the attributes of a pose (4, 4), those of the identity left out."""
+    """Return the attributes of a pose (4, 4); a zero position and the identity are left out."""
     text = f" pos={numbers(pose[:3, 3])}" if pose[:3, 3].any() else ""
     if not np.array_equal(pose[:3, :3], EYE3):
         text += f" quat={numbers(quaternion_from_rotation(pose[:3, :3]))}"
@@ -55,8 +54,8 @@ def chosen_parts(model: Model, i: int) -> tuple[JointPart, ...]:
     parts = parts_of(joint)
     if not parts:
         raise ModelError(
-            f"to_mjcf: MJCF cannot hold joint {name!r} ({type(joint).__name__}). It has hinges, slides, balls and free "
-            f"joints; lock it with model.lock, or keep the model in Python."
+            f"to_mjcf: MJCF cannot hold joint {name!r} ({type(joint).__name__}), only hinges, slides, balls and free "
+            f"joints. Lock it with model.lock, or keep the model in Python."
         )
     if type(joint) is not Free:
         return parts
@@ -83,7 +82,7 @@ def joint_element(joint: JointRecord, part: JointPart, name: str, in_body: Array
 
 
 def _passive(joint: JointRecord, part: JointPart) -> str:
-    """Return the attributes of damping, friction, armature and spring; raises for what MJCF cannot hold."""
+    """Return the attributes of damping, friction, armature and spring; raises for values that MJCF cannot hold."""
     text = ""
     if type(joint.joint) is Free:
         _require_isotropic(joint)
@@ -99,7 +98,7 @@ def _passive(joint: JointRecord, part: JointPart) -> str:
     if part.kind == "ball":
         raise ModelError(
             f"to_mjcf: the spring of joint {joint.name!r} is at rest at {rest.tolist()}, expected (1, 0, 0, 0): in "
-            f"MJCF the spring of a ball is at rest in its neutral orientation. Turn the joint's placement instead."
+            f"MJCF the spring of a ball is at rest in its neutral orientation. Rotate the joint's placement instead."
         )
     return f"{text} springref={numbers(rest)}"
 
@@ -108,7 +107,7 @@ _PASSIVE = {"damping": "damping", "friction": "frictionloss", "armature": "armat
 
 
 def _require_isotropic(joint: JointRecord) -> None:
-    """Raise unless a free joint acts alike along the parent's axes, as MuJoCo's slides do, and the body's."""
+    """Raise unless a free joint's properties are equal along the parent's axes (MuJoCo's slides) and the body's."""
     if joint.armature[3:].any() or joint.friction[3:].any() or len(set(joint.damping[3:].tolist())) > 1:
         raise ModelError(
             f"to_mjcf: MJCF cannot hold friction and armature of the translations of free joint {joint.name!r}, nor "
@@ -118,7 +117,7 @@ def _require_isotropic(joint: JointRecord) -> None:
 
 
 def _note_limits(joint: JointRecord, part: JointPart, losses: Losses) -> str:
-    """Return the attributes of the limits; what MJCF cannot hold is added to ``losses``."""
+    """Return the attributes of the limits; limits that MJCF cannot hold are added to ``losses``."""
     low, high, effort = joint.lower[part.q], joint.upper[part.q], joint.effort_limit[part.v]
     limited = bool(np.isfinite([low, high]).any())
     if np.isfinite(joint.velocity_limit).any():
@@ -166,17 +165,17 @@ def inertial_element(body: str, inertia: Inertia, losses: Losses) -> str:
 
 
 def fixed_inertial_element(inertia: Inertia, losses: Losses) -> str | None:
-    """Return the inertia of what is fixed to the world, None if there is none; it has no part in the dynamics."""
+    """Return the inertia fixed to the world, None if it is zero; it has no effect on the dynamics."""
     if not inertia.parameters.any():
         return None
     if inertia.mass <= 0 or inertia.problem() is not None:
-        losses.add("The inertia fixed to the {}, which no real body has, is not in the file", "world")
+        losses.add("The inertia fixed to the {} is not physical and not in the file", "world")
         return None
     return _inertial(float(inertia.mass), inertia.com, inertia.about_com)
 
 
 def _inertial(mass: float, com: Array, I: Array, axes: Array = EYE3) -> str:
-    """Return the element of a matrix I in axes that are the columns of ``axes``, those of the body if omitted."""
+    """Return the element of a matrix I in the axes that are the columns of ``axes``, by default the body's."""
     text = f"<inertial pos={numbers(com)} mass={numbers(mass)}"
     if not np.array_equal(axes, EYE3):
         right_handed = axes * np.sign(np.linalg.det(axes))

@@ -1,7 +1,7 @@
 """The constraints of a model as equalities of MJCF.
 
-Relations between two joints are exact, and so are loops closed by a ball joint (connect), by a hinge (two of them on
-its axis) or rigidly (weld). MuJoCo enforces all of them softly.
+Relations between two joints are exact, and so are loops closed by a ball joint (one connect), by a hinge (two connects
+on its axis) or rigidly (weld). MuJoCo enforces all of them softly.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from sixd.spatial.transform import placement
 _MOST_COEFFICIENTS = 5  # of the polynomial of an equality
 _ALONG_AXIS = 1.0  # m between the two points that hold a hinge
 
-Site = Callable[..., str]  # the name of a site at a frame, moved by a pose if one is given
+Site = Callable[..., str]  # returns the name of a site at a frame, or at a pose in that frame
 
 
 def equality_elements(model: Model, joints: dict[str, str], site: Site) -> list[str]:
     """Return the constraints as elements; ``joints`` are the names in the file of joints with one coordinate."""
-    found: list[str] = []
+    elements: list[str] = []
     for c in model.constraints:
         if isinstance(c, Mimic):
-            found.append(_relation(joints[c.joint], joints[c.source], (float(c.offset), float(c.multiplier))))
+            elements.append(_relation(joints[c.joint], joints[c.source], (float(c.offset), float(c.multiplier))))
         elif isinstance(c, Loop) and set(c.directions) == set(WORDS["weld"]):
-            found.append(_between("weld", site(c.frame_a), site(c.frame_b)))
+            elements.append(_between("weld", site(c.frame_a), site(c.frame_b)))
         elif isinstance(c, Loop) and set(c.directions) == set(WORDS["point"]):
-            found.append(_between("connect", site(c.frame_a), site(c.frame_b)))
+            elements.append(_between("connect", site(c.frame_a), site(c.frame_b)))
         elif isinstance(c, Loop) and set(c.directions) == set(WORDS["axis"]):
-            found.append(_between("connect", site(c.frame_a), site(c.frame_b)))
+            elements.append(_between("connect", site(c.frame_a), site(c.frame_b)))
             along = placement((0, 0, _ALONG_AXIS))
-            found.append(_between("connect", site(c.frame_a, along), site(c.frame_b, along)))
+            elements.append(_between("connect", site(c.frame_a, along), site(c.frame_b, along)))
         else:
-            found.append(_coupling(model, c, joints))
-    return found
+            elements.append(_coupling(model, c, joints))
+    return elements
 
 
 def _coupling(model: Model, c: Constraint, joints: dict[str, str]) -> str:
-    """Return a coupling of two joints by a polynomial, or one that holds a joint still."""
+    """Return a coupling of two joints by a polynomial, or one that locks a joint."""
     if isinstance(c, Coupling) and len(c.dependent) == 1 and all(name in joints for name in c.joints):
         if isinstance(c.function, Constant) and not c.independent:
             return _relation(joints[c.dependent[0]], None, (c.function.value,))
@@ -53,7 +53,7 @@ def _coupling(model: Model, c: Constraint, joints: dict[str, str]) -> str:
                 return _relation(joints[c.dependent[0]], joints[c.independent[0]], coefficients)
     hint = ""
     if isinstance(c, Loop):
-        hint = "It has loops in directions 'point', 'axis' and 'weld': in a planar mechanism 'point' does the same. "
+        hint = "It has loops in directions 'point', 'axis' and 'weld'; in planar mechanisms 'point' is enough. "
     raise ModelError(f"to_mjcf: MJCF cannot hold the constraint {c.label}. {hint}Write the model without it.")
 
 

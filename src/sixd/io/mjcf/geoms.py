@@ -1,11 +1,11 @@
 """The geoms of a compiled MuJoCo model as shapes to draw; they have no effect on the dynamics.
 
-Those that MuJoCo's own viewer shows by default are taken: groups 0 to 2, and none that is fully transparent.
+Only geoms that MuJoCo's own viewer shows by default are read: those of groups 0 to 2 that are not fully transparent.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from sixd.model import ModelBuilder, Shape
 from sixd.spatial.rotation import quaternion_to_rotation
 from sixd.spatial.transform import placement
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
 PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # MuJoCo's mjtGeom
 # the kind of shape, and its sizes in units of MuJoCo's radii and half lengths
 _FACTORS: dict[int, tuple[str, tuple[int, ...]]] = {
@@ -21,10 +24,10 @@ _FACTORS: dict[int, tuple[str, tuple[int, ...]]] = {
     CYLINDER: ("cylinder", (1, 2)), BOX: ("box", (2, 2, 2)),
 }  # fmt: skip
 _LAST_VISIBLE_GROUP = 2
-_UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color takes its material's
+_UNSET = (0.5, 0.5, 0.5, 1.0)  # a geom of this color has that of its material
 
 
-def add_geoms(builder: ModelBuilder, compiled: Any, body_names: list[str]) -> None:
+def add_geoms(builder: ModelBuilder, compiled: MjModel, body_names: list[str]) -> None:
     """Add the visible geoms to their bodies."""
     meshes: dict[int, Shape] = {}
     for g, name in enumerate(given_names(compiled, "geom")):
@@ -37,7 +40,7 @@ def add_geoms(builder: ModelBuilder, compiled: Any, body_names: list[str]) -> No
             builder.add_visual(body_names[compiled.geom_bodyid[g]], shape, pose, color=color, name=name)
 
 
-def _color(compiled: Any, g: int) -> tuple[float, float, float, float]:
+def _color(compiled: MjModel, g: int) -> tuple[float, float, float, float]:
     rgba, material = compiled.geom_rgba[g], compiled.geom_matid[g]
     if material >= 0 and np.allclose(rgba, _UNSET):
         rgba = compiled.mat_rgba[material]
@@ -45,7 +48,7 @@ def _color(compiled: Any, g: int) -> tuple[float, float, float, float]:
     return red, green, blue, alpha
 
 
-def _shape(compiled: Any, g: int, meshes: dict[int, Shape]) -> Shape | None:
+def _shape(compiled: MjModel, g: int, meshes: dict[int, Shape]) -> Shape | None:
     """Return the shape of geom g, or None for a height field; MuJoCo's sizes are radii and half lengths."""
     kind = int(compiled.geom_type[g])
     if kind in _FACTORS:
@@ -59,7 +62,7 @@ def _shape(compiled: Any, g: int, meshes: dict[int, Shape]) -> Shape | None:
     return None
 
 
-def _mesh(compiled: Any, k: int) -> Shape:
+def _mesh(compiled: MjModel, k: int) -> Shape:
     first, count = compiled.mesh_vertadr[k], compiled.mesh_vertnum[k]
     vertices = np.array(compiled.mesh_vert[first : first + count], dtype=float)
     first, count = compiled.mesh_faceadr[k], compiled.mesh_facenum[k]

@@ -1,7 +1,7 @@
 """The bodies of a model as bodies of an MJCF file: which joints each has, and where it is.
 
-A body's frame in the file is its named frame, wherever that is on the body. A chain of massless bodies that ends with
-a body, as the reader makes it of several joints on one body, becomes that body with its joints again.
+A body's frame in the file is its named frame, wherever that is on the body. The reader turns several joints on one
+body into a chain of massless bodies; here such a chain becomes one body with several joints again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sixd.spatial.rotation import EYE3, quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose, placement
 
-_MOST_FREEDOMS = 6  # of a body in MuJoCo
+_MOST_DOFS = 6  # of a body in MuJoCo
 
 
 class Member(NamedTuple):
@@ -29,7 +29,7 @@ class Member(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A body of the file, at ``pose`` in the frame of ``parent``, a body of the model that is a link as well."""
+    """A body of the file; ``parent`` is a body of the model that is a link as well."""
 
     body: int
     parent: int
@@ -42,9 +42,9 @@ def links_of(model: Model) -> dict[int, Link]:
     """Return the links by the number of their body in the model, parents first."""
     parts = [(), *(chosen_parts(model, i) for i in model.bodies)]
     frame = [np.eye(4), *(_frame(model, i, parts[i]) for i in model.bodies)]
-    # of each body: the one that ends its chain, and the pose of that link's frame in its own
+    # for each body: the last body of its chain, and the pose of that link's frame in its own
     end, ahead = list(range(model.nb + 1)), list(frame)
-    freedoms = [joint.nv for joint in model.joints]  # of the chain from each body on
+    dofs = [joint.nv for joint in model.joints]  # of the chain from each body on
     used = _used_bodies(model)
     for i in reversed(model.bodies):
         below = model.tree.children(i)
@@ -53,10 +53,10 @@ def links_of(model: Model) -> dict[int, Link]:
         c = below[0]
         pose = model.placement[c] @ ahead[c]
         kinds = {part.kind for k in (i, c) for part in parts[k]}
-        turned = "ball" in {part.kind for part in parts[i]} and not np.array_equal(pose[:3, :3], EYE3)
+        rotated = "ball" in {part.kind for part in parts[i]} and not np.array_equal(pose[:3, :3], EYE3)
         named = model.body_names[i - 1].startswith(f"{model.body_names[end[c] - 1]}:{model.joint_names[i - 1]}")
-        if named and "free" not in kinds and not turned and freedoms[i] + freedoms[c] <= _MOST_FREEDOMS:
-            end[i], ahead[i], freedoms[i] = end[c], pose, freedoms[i] + freedoms[c]
+        if named and "free" not in kinds and not rotated and dofs[i] + dofs[c] <= _MOST_DOFS:
+            end[i], ahead[i], dofs[i] = end[c], pose, dofs[i] + dofs[c]
     start = model.initial_configuration()
     links: dict[int, Link] = {}
     chain: list[int] = []
@@ -76,7 +76,7 @@ def links_of(model: Model) -> dict[int, Link]:
 
 
 def _by_chain(model: Model, end: list[int]) -> list[int]:
-    """Return the bodies, parents first, those of a chain one after another."""
+    """Return the bodies, parents first and the bodies of a chain in succession."""
     order: list[int] = []
     for i in model.bodies:
         if end[model.parent[i]] != end[i]:  # the first of its chain
@@ -87,7 +87,7 @@ def _by_chain(model: Model, end: list[int]) -> list[int]:
 
 
 def _frame(model: Model, i: int, parts: tuple[JointPart, ...]) -> Array:
-    """Return the pose of the link's frame in body i: that of the named frame, if the joint's coordinates stay."""
+    """Return the pose of the link's frame in body i: the named frame's, unless it changes the joint's coordinates."""
     named = model.frames[model.body_names[i - 1]].pose
     kinds = {part.kind for part in parts}
     stays = "free" not in kinds and ("ball" not in kinds or np.array_equal(named[:3, :3], EYE3))
@@ -95,7 +95,7 @@ def _frame(model: Model, i: int, parts: tuple[JointPart, ...]) -> Array:
 
 
 def _used_bodies(model: Model) -> set[int]:
-    """Return the bodies with shapes, or with frames beside their own."""
+    """Return the bodies with shapes, or with frames other than their own."""
     own = {*model.body_names, *(f"joint:{name}" for name in model.joint_names)}
     loops = {frame for c in model.constraints for frame in c.frames}
     framed = {f.body for name, f in model.frames.items() if name not in own or name in loops}

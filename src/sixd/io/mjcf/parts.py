@@ -1,12 +1,14 @@
 """The joints of a model as MJCF has them: hinges, slides, balls and free joints.
 
-A joint of several freedoms is a sequence of them on one body, with the same coordinates; each moves in the frame that
-those before it have moved. A screw and a rack with its pinion are a hinge and a slide, coupled by an equality.
+A joint of several degrees of freedom becomes a sequence of joints on one body, with the same coordinates; each moves
+relative to the frame that the earlier ones have moved. A screw, or a rack with its pinion, becomes a hinge and a slide
+coupled by an equality.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sixd.model import (
     Cylindrical,
@@ -20,30 +22,31 @@ from sixd.model import (
     Spherical,
     Universal,
 )
+from sixd.spatial.scalar import Array
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 class JointPart(NamedTuple):
-    """A joint of MJCF that is a part of a model's joint, or all of it."""
+    """A joint of MJCF: a part of a model's joint, or all of it."""
 
     suffix: str  # its name is JOINT:SUFFIX, or the joint's own if empty
     kind: str  # "hinge", "slide", "ball" or "free"
-    axis: Any  # (3,) in the joint's frame
-    q: slice  # its coordinates and freedoms among those of the joint
+    axis: Sequence[float] | Array  # (3,) in the joint's frame
+    q: slice  # its coordinates and degrees of freedom among those of the joint
     v: slice
-    multiplier: float | None = None  # of a slide that is not free: this times the joint's coordinate
+    multiplier: float | None = None  # of a slide coupled to the hinge: it moves by this times the joint's coordinate
 
     def name(self, joint: str) -> str:
-        """Return its name, for the name of the joint."""
+        """Return its name in the file, from the name of the joint."""
         return f"{joint}:{self.suffix}" if self.suffix else joint
 
 
-def _scalar(suffix: str, kind: str, axis: Any, k: int) -> JointPart:
+def _scalar(suffix: str, kind: str, axis: Sequence[float] | Array, k: int) -> JointPart:
     return JointPart(suffix, kind, axis, slice(k, k + 1), slice(k, k + 1))
 
 
-# a free joint that is on another body, or whose damping differs between directions
+# a free joint on another body, or with a damping that differs between directions
 SLIDES_AND_BALL = (
     *(JointPart(name, "slide", axis, slice(4 + k, 5 + k), slice(3 + k, 4 + k))
       for k, (name, axis) in enumerate({"x": X, "y": Y, "z": Z}.items())),
@@ -52,7 +55,7 @@ SLIDES_AND_BALL = (
 
 
 def parts_of(joint: Joint) -> tuple[JointPart, ...]:
-    """Return the parts in their order, () for a joint that MJCF cannot hold."""
+    """Return the parts of a joint in order, () for a joint that MJCF cannot hold."""
     if type(joint) is Revolute:
         return (_scalar("", "hinge", joint.axis, 0),)
     if type(joint) is Prismatic:
@@ -76,5 +79,5 @@ def parts_of(joint: Joint) -> tuple[JointPart, ...]:
     return ()
 
 
-def _follower(axis: Any, multiplier: Any) -> JointPart:
+def _follower(axis: Sequence[float], multiplier: float) -> JointPart:
     return _scalar("slide", "slide", axis, 0)._replace(multiplier=float(multiplier))

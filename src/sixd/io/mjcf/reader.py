@@ -1,15 +1,16 @@
 """The MJCF reader: MuJoCo's own compiler reads the file, and its compiled model becomes a Model.
 
-Bodies and joints keep MuJoCo's order, so q and qd are MuJoCo's qpos and qvel except for the free joint's
-convention (``sixd.interop``). Several joints on one body become a chain of massless bodies that ends with the body.
-Each element that acts on the dynamics and that a Model cannot hold causes a warning.
+Bodies and joints keep MuJoCo's order, so q and qd equal MuJoCo's qpos and qvel except for the free joint's convention
+(``sixd.interop``). Several joints on one body become a chain of massless bodies that ends with the body. Each element
+that acts on the dynamics and that a Model cannot hold causes a warning.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,11 +29,14 @@ from sixd.spatial.rotation import axis_rotation, quaternion_to_rotation, tidy_ro
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
-_FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear freedoms first
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
+_FREE_ORDER = [3, 4, 5, 0, 1, 2]  # MuJoCo's free joint has its linear velocities first
 
 
 def read_mjcf(source: Source, root: Element) -> Model:
-    """Return the model of an MJCF document; included files and meshes are beside it, if it comes from a file."""
+    """Return the model of an MJCF document; included files and meshes are in its folder, if it comes from a file."""
     mujoco = import_mujoco()
     compiled, remarks = compile_mjcf(mujoco, source, root)
     reader = _MjcfReader(mujoco, compiled)
@@ -58,7 +62,7 @@ def read_mjcf(source: Source, root: Element) -> Model:
 class _MjcfReader:
     """Adds the compiled model's bodies, sites and equalities to a builder, in MuJoCo's order."""
 
-    def __init__(self, mujoco: Any, compiled: Any) -> None:
+    def __init__(self, mujoco: ModuleType, compiled: MjModel) -> None:
         self.compiled = compiled
         self._bits = mujoco.mjtDisableBit
         name = bytes(compiled.names).split(b"\0", 1)[0].decode(errors="replace")
@@ -67,7 +71,7 @@ class _MjcfReader:
         self.builder.is_of_file = True
         self.body_names = complete_names(compiled, "body", "body")
         self.joint_names = complete_names(compiled, "jnt", "joint")
-        self.taken = {*self.body_names, *self.joint_names}
+        self.used_names = {*self.body_names, *self.joint_names}
         self.inertias = InertiaFindings()
         self.between: set[str] = set()  # massless bodies between the joints of one body
         self.sites: dict[int, str] = {}  # the frames that sites became
@@ -96,12 +100,12 @@ class _MjcfReader:
             parent, pose = link, np.eye(4)
 
     def _claim(self, name: str) -> str:
-        name = unused_name(name, self.taken)
-        self.taken.add(name)
+        name = unused_name(name, self.used_names)
+        self.used_names.add(name)
         return name
 
     def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
-        """Add one joint: a motion about its anchor, in the body's frame after the joints before it."""
+        """Add one joint: a motion about its anchor, in the body's frame as the earlier joints moved it."""
         c, kind = self.compiled, self.compiled.jnt_type[j]
         anchor, axis, iq = np.array(c.jnt_pos[j]), np.array(c.jnt_axis[j]), c.jnt_qposadr[j]
         joint: Joint
@@ -112,8 +116,8 @@ class _MjcfReader:
         elif kind == SLIDE:  # the zero of q is at -ref
             joint, pose = Prismatic(axis), pose @ placement(anchor - c.qpos0[iq] * axis)
         else:
-            turn = axis_rotation(axis, -c.qpos0[iq]) if c.qpos0[iq] else np.eye(3)
-            joint, pose = Revolute(axis), pose @ placement(anchor, R=turn)
+            R = axis_rotation(axis, -c.qpos0[iq]) if c.qpos0[iq] else np.eye(3)
+            joint, pose = Revolute(axis), pose @ placement(anchor, R=R)
         self.builder.add_body(
             link,
             parent,
@@ -172,15 +176,15 @@ def _pose(position: Array, quaternion: Array) -> Array:
 # configurations ---------------------------------------------------------------------------------
 
 
-def add_configurations(builder: ModelBuilder, compiled: Any, joints: list[str]) -> None:
-    """Add the keyframes as named configurations, an unnamed one by its number, key0 for the first; and "file", qpos0.
+def add_configurations(builder: ModelBuilder, compiled: MjModel, joints: list[str]) -> None:
+    """Add the keyframes as named configurations (unnamed ones as key0, key1 …), and qpos0 as "file".
 
-    A keyframe of that name takes its place: so writes ``to_mjcf`` a configuration that is not its file's qpos0.
+    A keyframe called "file" replaces qpos0: ``to_mjcf`` writes one if the configuration "file" is not its qpos0.
     """
     names = complete_names(compiled, "key", "key") if compiled.nkey else []
-    found = dict(zip(names, compiled.key_qpos, strict=True))
-    found.setdefault(FILE, compiled.qpos0)
-    for name, qpos in found.items():
+    configurations = dict(zip(names, compiled.key_qpos, strict=True))
+    configurations.setdefault(FILE, compiled.qpos0)
+    for name, qpos in configurations.items():
         q = np.array(qpos, dtype=float)
         values = {joint: _coordinates(compiled, j, q) for j, joint in enumerate(joints)}
         try:
@@ -189,8 +193,8 @@ def add_configurations(builder: ModelBuilder, compiled: Any, joints: list[str]) 
             builder.notes.append(Finding("keyframe", name, f"the keyframe is left out: {error}"))
 
 
-def _coordinates(compiled: Any, j: int, q: Array) -> Array:
-    """Return joint j's coordinates out of MuJoCo's qpos, where a free joint has its position first."""
+def _coordinates(compiled: MjModel, j: int, q: Array) -> Array:
+    """Return joint j's coordinates from MuJoCo's qpos, where a free joint has its position first."""
     first, kind = compiled.jnt_qposadr[j], compiled.jnt_type[j]
     if kind == FREE:
         return np.concatenate([_unit(q[first + 3 : first + 7]), q[first : first + 3]])
@@ -207,7 +211,7 @@ def _unit(quaternion: Array) -> Array:
 # parts of a compiled model that a Model cannot hold -----------------------------------------------
 
 
-def not_carried(compiled: Any) -> Iterator[str]:
+def not_carried(compiled: MjModel) -> Iterator[str]:
     """Yield a sentence for each kind of element that acts on the dynamics and that a Model cannot hold."""
 
     def count(array: str) -> int:  # elements with a nonzero entry; older versions of MuJoCo lack some arrays
@@ -216,34 +220,34 @@ def not_carried(compiled: Any) -> Iterator[str]:
 
     free = np.asarray(compiled.jnt_type) == FREE
     along_axes = np.asarray(compiled.dof_armature) + np.asarray(compiled.dof_frictionloss)
-    turned = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
+    rotated = sum(bool(along_axes[k]) for k in compiled.jnt_dofadr[free])
     numbers = {
-        "tendons ({}) are not carried; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
-        "armature of actuators ({}) is not carried; give it to their joints": count("actuator_armature"),
-        "damping of actuators ({}) is not carried; give it to their joints": count("actuator_damping"),
-        "gravity compensation ({} bodies) is not carried; their weight is felt": count("body_gravcomp"),
-        "polynomial springs ({} joints) are not carried; their linear part is": count("jnt_stiffnesspoly"),
-        "polynomial damping ({} freedoms) is not carried; its linear part is": count("dof_dampingpoly"),
-        "plastic springs ({} joints) are not carried; they are taken as elastic": count("jnt_springyield"),
-        "springs on free joints ({}) are not carried": np.count_nonzero(compiled.jnt_stiffness[free]),
-        "armature or friction on free joints ({}) acts along the world's axes in MuJoCo, along the body's here": turned,
-        "flexible bodies ({}) are not carried; only their nodes are": getattr(compiled, "nflex", 0),
-        "plugins ({}) are not carried": getattr(compiled, "nplugin", 0),
+        "tendons ({}) are not supported; they exert no force here": compiled.ntendon - _idle_tendons(compiled),
+        "armature of actuators ({}) is not supported; add it to their joints": count("actuator_armature"),
+        "damping of actuators ({}) is not supported; add it to their joints": count("actuator_damping"),
+        "gravity compensation ({} bodies) is not supported; gravity acts on them": count("body_gravcomp"),
+        "polynomial springs ({} joints) are not supported; their linear part is": count("jnt_stiffnesspoly"),
+        "polynomial damping ({} degrees of freedom) is not supported; its linear part is": count("dof_dampingpoly"),
+        "plastic springs ({} joints) are not supported; they are elastic here": count("jnt_springyield"),
+        "springs on free joints ({}) are not supported": np.count_nonzero(compiled.jnt_stiffness[free]),
+        "armature or friction on free joints ({}) acts along the world's axes in MuJoCo, the body's here": rotated,
+        "flexible bodies ({}) are not supported; only their nodes are": getattr(compiled, "nflex", 0),
+        "plugins ({}) are not supported": getattr(compiled, "nplugin", 0),
     }
     yield from (text.format(n) for text, n in numbers.items() if n)
     density, viscosity = compiled.opt.density, compiled.opt.viscosity
     if density > 0 or viscosity > 0:
-        yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not carried; bodies move as in a vacuum"
+        yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not supported; bodies move as in a vacuum"
 
 
-def not_acting(compiled: Any) -> Iterator[str]:
+def not_acting(compiled: MjModel) -> Iterator[str]:
     """Yield a sentence for each kind of element that a Model cannot hold and that exerts no force without control."""
     tendons = _idle_tendons(compiled)
     if tendons:
-        yield f"tendons ({tendons}) that exert no force by themselves are not carried"
+        yield f"tendons ({tendons}) that exert no force by themselves are not supported"
 
 
-def _idle_tendons(compiled: Any) -> int:
+def _idle_tendons(compiled: MjModel) -> int:
     """Return the number of tendons without spring, damper, friction, limit and armature."""
     acting = np.zeros(compiled.ntendon, dtype=bool)
     for name in ("stiffness", "damping", "frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly"):

@@ -1,9 +1,9 @@
-"""The remark on an MJCF scene: what MuJoCo does in it and a simulation here does not, with the call that does it."""
+"""A remark on an MJCF scene: what MuJoCo simulates and ``sixd.simulate`` does not, with the call that adds it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from sixd.io.mjcf.geoms import PLANE
 from sixd.spatial.rotation import quaternion_to_rotation, tidy_rotation
 from sixd.spatial.scalar import Array
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
-def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
-    """Return a sentence for files with free bodies and geoms that collide, or with actuators; else None.
 
-    ``disabled`` says whether the file switches one of these parts of MuJoCo off.
+def scene_remark(compiled: MjModel, disabled: Callable[..., bool]) -> str | None:
+    """Return a sentence for files with free bodies and colliding geoms, or with actuators; else None.
+
+    ``disabled`` returns whether the file switches one of the named parts of MuJoCo off.
     """
     kinds, collide = np.asarray(compiled.jnt_type), _colliding(compiled)
     geoms = 0 if disabled("CONTACT", "CONSTRAINT") else int(collide.sum())
@@ -30,25 +33,26 @@ def scene_remark(compiled: Any, disabled: Callable[..., bool]) -> str | None:
     missing = {f"collisions ({geoms} geoms; bodies pass through each other)": geoms}
     missing |= {f"joint limits ({limits})": limits, f"actuators ({actuators})": actuators}
     forces = ", ".join([ground] * bool(ground) + ["sixd.RigidLimits()"] * bool(limits))
-    call = ", ".join([f"forces=[{forces}]"] * bool(forces) + ["controller=law"] * bool(actuators))
-    added = {"the ground plane": ground, "the limits": limits, "the forces law(t, q, qd) at the joints": actuators}
+    call = ", ".join([f"forces=[{forces}]"] * bool(forces) + ["controller=controller"] * bool(actuators))
+    actuation = "the joint forces controller(t, q, qd)"
+    added = {"the ground plane": ground, "the limits": limits, actuation: actuators}
     hint = f"; sixd.simulate(model, None, None, 1.0, {call}) adds {_present(added)}" if call else ""
     return f"the model leaves out what its file has: {_present(missing)}{hint}"
 
 
-def _present(parts: Mapping[str, Any]) -> str:
+def _present(parts: Mapping[str, object]) -> str:
     """Return the keys whose values are not 0 or empty, as a list."""
     return ", ".join(text for text, value in parts.items() if value)
 
 
-def _colliding(compiled: Any) -> Array:
-    """Return whether each geom (ngeom,) can touch another: of bodies that move against each other, no neighbours."""
+def _colliding(compiled: MjModel) -> Array:
+    """Return whether each geom (ngeom,) can touch one of a body that moves relative to it and is not its neighbour."""
     weld = np.asarray(compiled.body_weldid)
     body = weld[np.asarray(compiled.geom_bodyid)]
     masks = np.stack([compiled.geom_contype, compiled.geom_conaffinity], axis=1)
     (contype, conaffinity), kind = (x.T for x in np.unique(masks, axis=0, return_inverse=True))
     touch = ((contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)) != 0
-    # by kind and body: the geoms on it, and those on it and on the bodies before and after it
+    # by kind and body: the number of geoms on it, and on it, its parent and its children
     own = np.zeros((len(touch), len(weld)), dtype=int)
     np.add.at(own, (kind.ravel(), body), 1)
     above = weld[np.asarray(compiled.body_parentid)]
@@ -59,8 +63,8 @@ def _colliding(compiled: Any) -> Array:
     return np.asarray((touch @ (own.sum(axis=1, keepdims=True) - near))[kind.ravel(), body] > 0)
 
 
-def _ground(compiled: Any, collide: Array) -> str:
-    """Return the call that makes the first plane of the world that collides; empty if there is none."""
+def _ground(compiled: MjModel, collide: Array) -> str:
+    """Return the call that creates the world's first colliding plane; empty if there is no such plane."""
     for g in np.flatnonzero(collide & (np.asarray(compiled.geom_type) == PLANE)):
         if compiled.geom_bodyid[g] == 0:
             normal = tidy_rotation(quaternion_to_rotation(np.array(compiled.geom_quat[g])))[:, 2]

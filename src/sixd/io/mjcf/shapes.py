@@ -17,7 +17,7 @@ from sixd.spatial.scalar import Array
 _FACTORS: dict[str, tuple[float, ...]] = {
     "box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "capsule": (1, 0.5), "sphere": (1,), "ellipsoid": (1, 1, 1),
 }  # fmt: skip
-_PLANE = (0, 0, 0.1)  # without end, its lines a decimetre apart
+_PLANE = (0, 0, 0.1)  # infinite, with grid lines a decimetre apart
 _MESHES = (".stl", ".obj", ".msh")
 _MOST_TRIANGLES = 200_000  # of an STL file that MuJoCo reads
 
@@ -26,13 +26,13 @@ _NO_MESH = "Meshes {} are not in the file, MuJoCo does not read them"
 
 
 class Shapes:
-    """Turns visuals into geoms; the meshes that they need are collected in ``assets``."""
+    """Converts visuals to geoms; ``assets`` collects the meshes that they need."""
 
     def __init__(self, losses: Losses) -> None:
         self.losses = losses
         self.assets: list[str] = []
         self._meshes: dict[object, str] = {}
-        self._taken: set[str] = set()
+        self._names: set[str] = set()
 
     def element(self, visual: Visual, to_body: Array) -> str | None:
         """Return the geom of a visual, ``to_body`` (4, 4) from the model's body to that of the file; None if lost."""
@@ -43,8 +43,8 @@ class Shapes:
         if visual.color is not None:
             text += f" rgba={numbers(visual.color)}"
         if visual.name and all(c.isprintable() for c in visual.name):
-            name = unused_name(visual.name, self._taken)
-            self._taken.add(name)
+            name = unused_name(visual.name, self._names)
+            self._names.add(name)
             text = f"name={quoteattr(name)} {text}"
         return f"<geom {text}/>"
 
@@ -57,13 +57,8 @@ class Shapes:
         if shape.kind == "mesh":
             name = self._mesh(shape)
             return None if name is None else f'type="mesh" mesh={quoteattr(name)}'
-        where = (
-            " of size 0 or without end"
-            if shape.kind in _FACTORS
-            else " on moving bodies"
-            if shape.kind == "plane"
-            else ""
-        )
+        where = " on moving bodies" if shape.kind == "plane" else ""
+        where = " of size 0 or infinite" if shape.kind in _FACTORS else where
         self.losses.add("Shapes of these kinds are not in the file, MuJoCo does not have them: {}", shape.kind + where)
         return None
 
@@ -75,7 +70,7 @@ class Shapes:
         source = _file(shape, self.losses) if shape.vertices is None else _inline(shape, self.losses)
         if source is None:
             return None
-        # a shell needs no volume, which open surfaces do not have
+        # a shell needs no volume; open surfaces have none
         name = self._meshes[key] = f"mesh{len(self._meshes)}"
         self.assets.append(f'<mesh name="{name}" inertia="shell" {source}/>')
         return name
@@ -84,15 +79,15 @@ class Shapes:
 def _inline(shape: Shape, losses: Losses) -> str | None:
     points = np.asarray(shape.vertices, dtype=float).reshape(-1, 3) * shape.scale
     faces = np.asarray([] if shape.triangles is None else shape.triangles, dtype=int).reshape(-1, 3)
-    found = None
+    problem = None
     if len(points) < 4 or not len(faces):
-        found = "of fewer than four vertices"
+        problem = "of fewer than four vertices"
     elif not np.isfinite(points).all() or faces.min() < 0 or faces.max() >= len(points):
-        found = "whose vertices or triangles are not numbers that make sense"
+        problem = "with invalid vertices or triangles"
     elif not _area(points[faces]) > _LEAST_AREA:
-        found = "without a surface"
-    if found is not None:
-        losses.add(_NO_MESH, found)
+        problem = "without a surface"
+    if problem is not None:
+        losses.add(_NO_MESH, problem)
         return None
     return f"vertex={numbers(points)} face={quoteattr(' '.join(map(str, faces.ravel().tolist())))}"
 
@@ -106,16 +101,16 @@ def _area(triangles: Array) -> float:
 def _file(shape: Shape, losses: Losses) -> str | None:
     path = Path(shape.file or "")
     if path.suffix.lower() not in _MESHES:
-        found = f"in {path.suffix}" if path.suffix else "without a file"
+        problem = f"in {path.suffix}" if path.suffix else "without a file"
     elif not path.is_file():
-        found = "that are not found"
+        problem = "that are not found"
     elif path.suffix.lower() == ".stl" and not _is_readable_stl(path):
-        found = f"in .stl as text or of more than {_MOST_TRIANGLES:,} triangles"
+        problem = f"in .stl as text or of more than {_MOST_TRIANGLES:,} triangles"
     elif not str(path).isprintable():
-        found = "with a control character in their path"
+        problem = "with a control character in their path"
     else:
         return f"file={quoteattr(os.path.abspath(path))} scale={numbers(shape.scale)}"
-    losses.add(_NO_MESH, found)
+    losses.add(_NO_MESH, problem)
     return None
 
 

@@ -22,7 +22,7 @@ from sixd.spatial.rotation import quaternion_from_rotation, quaternion_to_rotati
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose, placement
 
-_DEEPEST = 490  # bodies on a path: MuJoCo's XML reader takes 500 elements inside each other
+_DEEPEST = 490  # bodies on a path: MuJoCo's XML reader allows 500 nested elements
 _HEAD = [
     '  <compiler angle="radian" autolimits="false" inertiafromgeom="false"/>',
     "  <default>",
@@ -35,22 +35,22 @@ _HEAD = [
 def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     """Return the model as MJCF text, for MuJoCo; with ``path`` also write it there, completely or not at all.
 
-    Bodies and joints keep their names, and frames, those of joints left out, become sites. Bodies are in the order
-    of the tree: match states by name, with ``sixd.interop.to_mujoco(model, q, qd, mujoco_model=…)``. A joint of
-    several freedoms becomes several on one body, with the same coordinates: NAME:x and NAME:y of a universal joint,
-    NAME:turn and NAME:slide of a cylindrical one, NAME:x, NAME:y and NAME:turn of a planar one. A free joint that
-    is on another body, or damped differently along its freedoms, becomes NAME:x, NAME:y, NAME:z and NAME:ball.
-    Helical joints and racks with pinions become NAME:turn and NAME:slide, coupled by an equality.
+    Bodies and joints keep their names; frames other than those of joints become sites. Bodies are in the order of the
+    tree: match states by name, with ``sixd.interop.to_mujoco(model, q, qd, mujoco_model=…)``. A joint of several
+    degrees of freedom becomes several joints on one body, with the same coordinates: NAME:x and NAME:y for a universal
+    joint, NAME:turn and NAME:slide for a cylindrical one, NAME:x, NAME:y and NAME:turn for a planar one. A free joint
+    on another body, or with different damping along its degrees of freedom, becomes NAME:x, NAME:y, NAME:z and
+    NAME:ball. Helical joints and racks with pinions become NAME:turn and NAME:slide, coupled by an equality.
 
-    Mimic joints, couplings by polynomials, and loops in the directions "point", "axis" and "weld" become
-    equalities, which MuJoCo enforces softly. Configurations become keyframes, and shapes geoms that touch nothing; free
-    bodies are where ``configuration("file")`` has them, if there is one.
+    Mimic joints, couplings by polynomials, and loops in the directions "point", "axis" and "weld" become equalities,
+    which MuJoCo enforces softly. Configurations become keyframes, shapes become geoms that never collide. Free bodies
+    are at their poses in ``configuration("file")``, if it exists.
     A joint, spring, inertia or constraint that MJCF cannot hold raises an error with its name.
 
-    One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that
-    it cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-13 kg and
-    kg m², which the warning says too. Where a body's named frame cannot be the file's (turned on a ball joint, away
-    from a free one), the body is at its joint and the named frame becomes the site NAME_frame.
+    One warning lists what is not in the file: velocity limits, limits that MuJoCo refuses, shapes and meshes that it
+    cannot read. MuJoCo refuses moving bodies without mass or without moments of inertia: they get 1e-14 kg and kg m²,
+    and the warning names them. If a body's named frame cannot be its frame in the file (rotated on a ball joint, away
+    from a free joint), the body is at its joint and the named frame becomes the site NAME_frame.
 
     >>> import sixd
     >>> builder = sixd.ModelBuilder("top")
@@ -119,23 +119,23 @@ class _MjcfWriter:
 
     def _joint_names(self) -> dict[tuple[int, str], str]:
         """Return the names of the parts by the number of their body and their suffix."""
-        names, taken = {}, set(self.model.joint_names)
+        names, used = {}, set(self.model.joint_names)
         for member in self._members():
             joint = self.model.joint_names[member.body - 1]
             for part in member.parts:
                 name = part.name(joint)
-                names[member.body, part.suffix] = unused_name(name, taken) if part.suffix else name
-                taken.add(names[member.body, part.suffix])
+                names[member.body, part.suffix] = unused_name(name, used) if part.suffix else name
+                used.add(names[member.body, part.suffix])
         return names
 
     def _scalar_joints(self) -> dict[str, str]:
         """Return the names in the file of joints with one coordinate."""
-        found = {}
+        names = {}
         for member in self._members():
             free = [part for part in member.parts if part.multiplier is None]
             if self.model.joints[member.body].nq == 1:
-                found[self.model.joint_names[member.body - 1]] = self.names[member.body, free[0].suffix]
-        return found
+                names[self.model.joint_names[member.body - 1]] = self.names[member.body, free[0].suffix]
+        return names
 
     def _followers(self) -> Iterator[str]:
         """Yield the equalities inside joints: of screws, and of racks with their pinions."""
@@ -155,7 +155,7 @@ class _MjcfWriter:
         return np.concatenate(values)
 
     def _is_qpos0(self, q: Array) -> bool:
-        """Whether this is where the file has its bodies: all joints neutral but the free ones."""
+        """Whether q is the file's own configuration: all joints neutral except the free ones."""
         start = self.model.neutral()
         for body, parts, _ in self._members():
             if parts[0].kind == "free":
@@ -173,7 +173,7 @@ class _MjcfWriter:
     # bodies ---------------------------------------------------------------------------------------
 
     def _bodies(self) -> Iterator[str]:
-        """Yield the lines inside ``<worldbody>``; no recursion, so that long chains can be written."""
+        """Yield the lines inside ``<worldbody>``; without recursion, so that chains may have any length."""
         yield from self._contents(0, np.eye(4), "    ")
         yield from self.fixed
         stack: list[tuple[Link | None, int]] = [(link, 1) for link in reversed(self.children.get(0, []))]
@@ -187,7 +187,7 @@ class _MjcfWriter:
                 name = self.model.body_names[link.body - 1]
                 raise ModelError(
                     f"to_mjcf: body {name!r} is on a path of more than {_DEEPEST} bodies, "
-                    f"expected fewer: MuJoCo's reader does not take files that are nested so deeply."
+                    f"expected fewer: MuJoCo does not read files that are nested so deeply."
                 )
             yield f"{indent}<body name={quoteattr(self.model.body_names[link.body - 1])}{pose_attributes(link.pose)}>"
             yield from self._body(link, indent + "  ")
@@ -211,7 +211,7 @@ class _MjcfWriter:
         yield from (indent + site for site in self.sites.get(body, []))
 
     def _fixed_body(self) -> list[str]:
-        """Return the body that has the inertia of all that is fixed to the world, at the first frame there."""
+        """Return the body with the inertia that is fixed to the world, at the first frame there."""
         frame = np.eye(4) if self.base is None else self.model.frames[self.base].pose
         inertial = fixed_inertial_element(self.model.body_inertia("world").moved(inverse_pose(frame)), self.losses)
         if inertial is None:
@@ -223,7 +223,7 @@ class _MjcfWriter:
     # frames ---------------------------------------------------------------------------------------
 
     def _add_frames(self) -> None:
-        """Add the frames that are not bodies as sites."""
+        """Add the frames other than the bodies' as sites."""
         bodies = {name: k for k, name in enumerate(self.model.body_names, start=1)}
         for name, frame in self.model.frames.items():
             if name.startswith("joint:") or name in ("world", self.base):
@@ -235,13 +235,10 @@ class _MjcfWriter:
                 self.losses.add("The frames {} cannot be those of their bodies, and are written as NAME_frame", name)
 
     def site(self, frame: str, moved: Array | None = None) -> str:
-        """Return the name of a site at a frame, or moved from it; it is added if there is none."""
+        """Return the name of a site at a frame, or moved from it; it is added if it does not exist."""
         known = self.model.frames[frame]
-        if (
-            moved is None
-            and frame not in ("world", self.base, *self.model.body_names)
-            and not frame.startswith("joint:")
-        ):
+        own = frame in ("world", self.base, *self.model.body_names) or frame.startswith("joint:")
+        if moved is None and not own:
             return frame
         name = self._claim(f"{frame.removeprefix('joint:')}_site")
         self._add_site(name, known.body, known.pose if moved is None else known.pose @ moved)

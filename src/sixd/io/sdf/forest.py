@@ -1,9 +1,9 @@
 """The trees of links of an SDF document, whose joints may form any graph.
 
-Links that joints connect form a component. Its tree begins at the world, if a joint or a static link connects it with
-the world, else at a link that is not the child of a joint: the first from which balls and universal joints need not be
-passed in reverse. A joint is passed from parent to child where possible, else in reverse; joints between links that are
-in the tree already close loops.
+Links that joints connect form a component. If a joint or a static link connects the component with the world, its tree
+begins there; else at a link that is not the child of a joint: the first from which no ball or universal joint is
+traversed in reverse. A joint is traversed from parent to child where possible, else in reverse. Joints between links
+that are in the tree already close loops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_BASES = 20  # that are tried for one component
 
 @dataclass(frozen=True, eq=False)
 class TreeStep:
-    """A link added to the tree: on the joint ``by``, passed from child to parent if ``reverse``.
+    """A link added to the tree: on the joint ``by``, traversed from child to parent if ``reverse``.
 
     Without a joint the link is the base of a tree: fixed to the world if it is static, else free.
     """
@@ -34,7 +34,7 @@ class TreeStep:
 def span(links: Mapping[str, bool], joints: Iterable[Connection]) -> tuple[list[TreeStep], list[Connection]]:
     """Return the links in the order in which they are added, parents first, and the joints that close loops.
 
-    ``links`` maps names, in file order, to whether the link is static; joints between those that cannot move are left
+    ``links`` maps names, in file order, to whether the link is static. Joints between links that cannot move are left
     out.
     """
     held = {WORLD, *(name for name, static in links.items() if static)}
@@ -47,7 +47,7 @@ def span(links: Mapping[str, bool], joints: Iterable[Connection]) -> tuple[list[
 
 
 class _Forest:
-    """Links and joints, with the steps taken so far."""
+    """Links and joints, with the steps so far."""
 
     def __init__(self, links: Iterable[str], joints: list[Connection], held: set[str]) -> None:
         self.held = held
@@ -67,18 +67,18 @@ class _Forest:
             if first in seen:
                 continue
             seen.add(first)
-            stack, found = [first], [first]
+            stack, component = [first], [first]
             while stack:
                 link = stack.pop()
                 ends = [*(j.child for j in self._below[link]), *(j.parent for j in self._above[link])]
                 new = [end for end in dict.fromkeys(ends) if end not in seen]
                 seen.update(new)
-                found += new
+                component += new
                 stack += new
-            yield sorted(found, key=number.__getitem__)
+            yield sorted(component, key=number.__getitem__)
 
     def grow(self, component: list[str]) -> None:
-        """Add the tree of a component: from the world, else from the first base that all joints can be passed from."""
+        """Add the tree of a component: from the world, else from the first base that allows all joints' directions."""
         above = [TreeStep(link, j.parent, j) for link in component for j in self._above[link] if j.parent in self.held]
         below = [
             TreeStep(link, j.child, j, True) for link in component for j in self._below[link] if j.child in self.held
@@ -97,7 +97,7 @@ class _Forest:
         reached = set(self.held)
         for start in starts:
             self._add(start, steps, reached)
-        # links that are only parents of those reached: in reverse, outward from the first ones
+        # links that are only parents of those reached: in reverse, beginning at the links that were reached first
         k = 0
         while len(steps) < size:
             for joint in self._above[steps[k].link]:
@@ -106,7 +106,7 @@ class _Forest:
         return steps
 
     def _add(self, first: TreeStep, steps: list[TreeStep], reached: set[str]) -> None:
-        """Take a step, and all that follow from it by joints passed from parent to child, depth first."""
+        """Add a step, and all that follow it from parent to child, depth first."""
         stack = [first]
         while stack:
             step = stack.pop()

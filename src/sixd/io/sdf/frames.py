@@ -60,7 +60,7 @@ class FrameGraph:
         return make_pose(tidy_rotation(T[:3, :3]), T[:3, 3])
 
     def in_world(self, name: str) -> Array:
-        """Return the pose (4, 4) of a frame in the world, with every joint at zero; it is remembered."""
+        """Return the pose (4, 4) of a frame in the world, with every joint at zero; poses are cached."""
         self.depth(name)
         path = self._climb(name, self._poses, "relative_to", lambda node: node.on)
         for other in reversed(path[:-1]):

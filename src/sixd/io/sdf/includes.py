@@ -1,8 +1,8 @@
 """``<include>``: the file that a URI names, and the model in it.
 
-Nothing is fetched: ``http://…`` is refused. ``model://NAME`` is a folder or file searched as packages are (see
-``find_mesh``): in ``package_dirs``, in the environment's paths, beside the file and in the folders above it, and in
-folders ``models`` in any of those.
+Nothing is fetched: ``http://…`` is refused. ``model://NAME`` is a folder or file, searched like a package (see
+``find_mesh``): in ``package_dirs``, in the environment's paths, in the file's folder and those above it, and in folders
+``models`` in any of these.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Document:
 
 
 def read_version(sdf: Element) -> tuple[int, int]:
-    """Return the version of an ``<sdf>`` as numbers; raises unless it is one that is read."""
+    """Return the version of an ``<sdf>`` as numbers; raises for unsupported versions."""
     words = sdf.text("version").split(".")
     if len(words) != 2 or not all(w.isascii() and w.isdecimal() and len(w) < 4 for w in words):
         raise sdf.error(f"<sdf version={sdf.text('version')[:60]!r}>: expected a version such as 1.9.")
     version = int(words[0]), int(words[1])
     if not _OLDEST <= version <= NEWEST:
         raise sdf.error(
-            f"SDF {version[0]}.{version[1]} is not read, expected 1.4 to {NEWEST[0]}.{NEWEST[1]}. "
+            f"SDF {version[0]}.{version[1]} is not supported, expected 1.4 to {NEWEST[0]}.{NEWEST[1]}. "
             f"Convert it with: gz sdf -p FILE."
         )
     return version
@@ -75,8 +75,8 @@ class Includes:
             raise include.error(f"{uri!r} has the root tag <{root.tag}>, expected <sdf>. {hint}")
         models = root.find_all("model")
         if len(models) != 1:
-            found = "a <world>" if root.find("world") and not models else f"{len(models)} models"
-            raise include.error(f"{uri!r} holds {found}, expected one model.")
+            content = "a <world>" if root.find("world") and not models else f"{len(models)} models"
+            raise include.error(f"{uri!r} holds {content}, expected one model.")
         folders = tuple(dict.fromkeys([path.parent, path.resolve().parent]))
         return models[0], Document(read_version(root), folders, (*document.chain, path))
 
@@ -103,10 +103,10 @@ class Includes:
             chosen = _model_file(candidate)
             if chosen is not None:
                 return chosen.resolve()
-        beside = f"beside {include.source}" if document.folders else "in package_dirs; a text has no folder of its own"
+        where = f"next to {include.source}" if document.folders else "in package_dirs; a text has no folder of its own"
         raise include.error(
-            f"the included {uri!r} is not found {beside}. Check the path, or give package_dirs=…, the folders that "
-            f"models named by model://… are in."
+            f"the included {uri!r} is not found {where}. Check the path, or pass package_dirs=…, the folders that "
+            f"contain the models of model://…."
         )
 
     def _candidates(self, uri: str, scheme: str, document: Document) -> Iterator[Path]:

@@ -17,14 +17,14 @@ from sixd.model.parts import Finding
 from sixd.spatial.scalar import Array
 
 _AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 0, "fixed": 0}
-REVERSIBLE = ("revolute", "continuous", "prismatic", "screw", "fixed")  # kinds that can be passed from child to parent
+REVERSIBLE = ("revolute", "continuous", "prismatic", "screw", "fixed")  # kinds that work from child to parent too
 _UNREAD = {"revolute2": "two axes", "gearbox": "a ratio between two links"}
 _ORTHOGONAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Connection:
-    """A joint of the document: its whole name, the links it connects, and what it is written as."""
+    """A joint of the document: its whole name, the links it connects, its type and its element."""
 
     name: str
     parent: str
@@ -46,19 +46,19 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """How a joint moves: the axes of ``joint`` are those of the joint's frame, turned by ``turn`` (3, 3)."""
+    """How a joint moves: ``rotation`` (3, 3) maps the axes of ``joint`` to those of the joint's frame."""
 
     joint: Joint
     axes: list[Array]
-    turn: Array = field(default_factory=lambda: np.eye(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
 
 
 def read_kind(joint: Element) -> str:
-    """Return the type of a ``<joint>``; raises if it is not one that is read."""
+    """Return the type of a ``<joint>``; raises for unsupported types."""
     kind, name = joint.text("type"), joint.text("name")
     if kind in _UNREAD:
         raise joint.error(
-            f"joint {name!r} has the type {kind!r} ({_UNREAD[kind]}), which is not read; expected one of "
+            f"joint {name!r} has the type {kind!r} ({_UNREAD[kind]}), which is not supported; expected one of "
             f"{', '.join(_AXES)}. Write it as revolute joints with a small link between them."
         )
     if kind not in _AXES:
@@ -100,8 +100,8 @@ def reverse(connection: Connection, motion: JointMotion) -> JointMotion:
     if isinstance(joint, Helical):
         return JointMotion(Helical(axes[0], joint.pitch), axes)
     raise connection.element.error(
-        f"the tree of links must pass joint {connection.name!r} ({connection.kind}) from its child to its parent. "
-        f"Exchange its parent and child."
+        f"the tree of links needs joint {connection.name!r} ({connection.kind}) in reverse, from child to parent, "
+        f"which this type does not allow. Exchange its parent and child."
     )
 
 
@@ -123,41 +123,41 @@ def _axis(connection: Connection, tag: str, graph: FrameGraph) -> Array:
         frame = connection.scope.resolve(written, name, part.home, f"joint {connection.name!r}: expressed_in")
     elif part.document.version < (1, 7) and flag_in(axis, "use_parent_model_frame", part.document.version < (1, 5)):
         frame = part.home  # SDF 1.4 always means the model's axes
-    turned = graph.relative(connection.frame, frame)[:3, :3] @ direction
-    turned = turned / np.linalg.norm(turned)
-    turned[np.abs(turned) < 4e-16] = 0.0
-    return turned / np.linalg.norm(turned)
+    direction = graph.relative(connection.frame, frame)[:3, :3] @ direction
+    direction = direction / np.linalg.norm(direction)
+    direction[np.abs(direction) < 4e-16] = 0.0
+    return direction / np.linalg.norm(direction)
 
 
 def _pitch(joint: Element) -> float:
-    """Return the pitch [m/rad] of a screw; SDF writes metres a turn or, before 1.10, minus radians a metre."""
+    """Return the pitch [m/rad] of a screw; SDF has metres per revolution or, before 1.10, minus radians per metre."""
     old = joint.find("thread_pitch")
     if joint.find("screw_thread_pitch") is None and old is not None and old.content:
         value = number_in(joint, "thread_pitch")
         if abs(value) < 1e-300:
-            raise old.error("<thread_pitch> is zero, expected radians a metre, with the opposite sign.")
+            raise old.error("<thread_pitch> is zero, expected radians per metre, with the opposite sign.")
         return -1.0 / value
     return number_in(joint, "screw_thread_pitch", 1.0) / (2 * np.pi)
 
 
 def read_properties(connection: Connection, notes: list[Finding]) -> dict[str, Any]:
-    """Return limits, damping, friction and springs as arguments of ``add_body``; exchanged limits are noted."""
+    """Return limits, damping, friction and springs as arguments of ``add_body``; limits in wrong order are noted."""
     joint, kind = connection.element, connection.kind
     count = _AXES[kind]
     elements = [joint.find(tag) for tag in ("axis", "axis2")[:count]]
     values = [_axis_properties(axis) for axis in elements if axis is not None]
     if not values:
         return {}
-    found: dict[str, Any] = {key: np.array([v[key] for v in values]) for key in values[0]}
-    lower, upper = found.pop("lower"), found.pop("upper")
+    properties: dict[str, Any] = {key: np.array([v[key] for v in values]) for key in values[0]}
+    lower, upper = properties.pop("lower"), properties.pop("upper")
     if (lower > upper).any():
         message = (
             f"the lower limit {lower.tolist()} is above the upper {upper.tolist()}; the joint is left without limits"
         )
         notes.append(Finding("limits", connection.name, f"{message}: correct them"))
     elif kind != "continuous":
-        found["limits"] = (lower, upper)
-    return found
+        properties["limits"] = (lower, upper)
+    return properties
 
 
 def _axis_properties(axis: Element) -> dict[str, float]:
@@ -180,18 +180,17 @@ def read_mimic(connection: Connection) -> tuple[Mimic | None, Finding | None]:
     name, scope = connection.name, connection.scope
     second, axis = connection.element.find("axis2"), connection.element.find("axis")
     if second is not None and second.find("mimic") is not None:
-        return None, Finding("mimic", name, "a relation of a second axis is not read; it is ignored")
+        return None, Finding("mimic", name, "a relation of a second axis is not supported and is ignored")
     mimic = None if axis is None else axis.find("mimic")
     if mimic is None or connection.kind in ("fixed", "ball"):
         return None, None
     leader = mimic.text("joint")
-    found = scope.find(leader) if leader not in scope.joints else joint_key(scope.prefix + leader)
-    if found is None or not found.startswith("joint:"):
+    source = scope.find(leader) if leader not in scope.joints else joint_key(scope.prefix + leader)
+    if source is None or not source.startswith("joint:"):
         raise mimic.error(str(unknown_name(f"joint {name!r}: mimic", "joint", leader, scope.joints)))
     if mimic.attributes.get("axis", "axis").strip() not in ("", "axis"):
-        return None, Finding(
-            "mimic", name, f"it mimics the second axis of {leader!r}, which is not read; it is ignored"
-        )
+        message = f"it mimics the second axis of {leader!r}, which is not supported; the relation is ignored"
+        return None, Finding("mimic", name, message)
     multiplier = number_in(mimic, "multiplier")
     offset = number_in(mimic, "offset", 0.0) - multiplier * number_in(mimic, "reference", 0.0)
-    return Mimic(name, found.removeprefix("joint:"), multiplier, offset), None
+    return Mimic(name, source.removeprefix("joint:"), multiplier, offset), None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from sixd.spatial.rotation import frame_along
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import compose, placement
 
-_WATER = 1000.0  # kg/m³, SDF's density where a file gives none
+_WATER = 1000.0  # kg/m³, SDF's default density
 _SOLIDS = {
     "box": shapes.box, "sphere": shapes.sphere, "cylinder": shapes.cylinder,
     "capsule": shapes.capsule, "ellipsoid": shapes.ellipsoid, "cone": shapes.cone,
@@ -32,15 +31,14 @@ _DIAGONAL = ("ixx", "iyy", "izz")
 
 
 def read_inertia(link: Element, name: str, pose_of: Callable[[Element], Array]) -> tuple[Inertia, Finding | None]:
-    """Return the inertia of a ``<link>`` in its frame, and the finding about what it leaves out.
+    """Return the inertia of a ``<link>`` in its frame, and the finding about missing parts.
 
-    ``pose_of`` gives the pose of a collision in the link's frame.
-
-    SDF's rule for what is missing: 1 kg, 1 kg m² about each axis of the ``<inertial>``'s frame.
+    By SDF's rule these are 1 kg, and 1 kg m² about each axis of the ``<inertial>``'s frame. ``pose_of`` returns the
+    pose of a collision in the link's frame.
     """
     inertial = link.find("inertial")
     if inertial is None:
-        message = "it has no <inertial>, 1 kg and 1 kg m² about each axis are taken, as SDF says; write it"
+        message = "it has no <inertial>, 1 kg and 1 kg m² about each axis are assumed, as SDF says; write it"
         return Inertia(1.0, about_com=np.eye(3)), Finding("missing-inertia", name, message)
     if flag_attribute(inertial, "auto"):
         return _from_collisions(link, inertial, pose_of), None
@@ -52,7 +50,7 @@ def read_inertia(link: Element, name: str, pose_of: Callable[[Element], Array]) 
         entries = {key: number_in(matrix, key, value) for key, value in entries.items()}
     xx, yy, zz, xy, xz, yz = entries.values()
     inertia = Inertia(number_in(inertial, "mass", 1.0), about_com=np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    message = f"its <inertial> has no {', '.join(missing)}, 1 is taken, as SDF says; write it"
+    message = f"its <inertial> has no {', '.join(missing)}, 1 is assumed, as SDF says; write it"
     return inertia.moved(pose.matrix), Finding("missing-inertia", name, message) if missing else None
 
 
@@ -83,18 +81,18 @@ def _from_collisions(link: Element, inertial: Element, pose_of: Callable[[Elemen
 
 
 def not_carried(link: Element) -> list[str]:
-    """Return what a link has that acts on its motion and that a Model cannot hold."""
-    found = []
+    """Return a sentence for each element that acts on the link's motion and that a Model cannot hold."""
+    lost = []
     if not flag_in(link, "gravity", True):
-        found.append("<gravity>false</gravity> is not carried; its weight is felt")
+        lost.append("<gravity>false</gravity> is not supported; gravity acts on it")
     if flag_in(link, "kinematic"):
-        found.append("<kinematic> is not carried; forces move it")
+        lost.append("<kinematic> is not supported; forces move it")
     decay, inertial = link.find("velocity_decay"), link.find("inertial")
     if decay is not None and any(number_in(decay, tag, 0.0) for tag in ("linear", "angular")):
-        found.append("<velocity_decay> is not carried")
+        lost.append("<velocity_decay> is not supported")
     if inertial is not None and inertial.find("fluid_added_mass") is not None:
-        found.append("<fluid_added_mass> is not carried; it moves as in a vacuum")
-    return found
+        lost.append("<fluid_added_mass> is not supported; it moves as in a vacuum")
+    return lost
 
 
 # shapes to draw -----------------------------------------------------------------------------------
@@ -112,8 +110,8 @@ def read_shape(
     if shape.tag == "plane":
         normal = np.array(numbers_in(shape, "normal", 3, (0.0, 0.0, 1.0)))
         length = np.linalg.norm(normal)
-        turn = np.eye(3) if length == 0 or not normal[:2].any() else frame_along(normal / length)
-        return Shape("plane"), placement(R=turn)
+        rotation = np.eye(3) if length == 0 or not normal[:2].any() else frame_along(normal / length)
+        return Shape("plane"), placement(R=rotation)
     if shape.tag == "mesh":
         x, y, z = numbers_in(shape, "scale", 3, (1.0, 1.0, 1.0))
         file = find_mesh(text_in(shape, "uri"), package_dirs, folders)
@@ -130,7 +128,7 @@ def pose_in_link(element: Element, scope: Scope, part: SdfElement, link: str, gr
     return compose(graph.relative(link, frame), pose.matrix)
 
 
-def read_color(visual: Element) -> Any:
+def read_color(visual: Element) -> tuple[float, ...] | None:
     """Return the rgba of a ``<visual>``: the diffuse colour of its material; None if it has none."""
     material = visual.find("material")
     diffuse = None if material is None else material.find("diffuse")
@@ -158,5 +156,5 @@ def _sizes(shape: Element) -> list[float]:
 
 
 def _shift(shape: Element) -> Array:
-    """Return the pose of a solid's centre of mass in SDF's frame of it: only a cone's is elsewhere."""
+    """Return the pose of a solid's centre of mass in SDF's frame of it; only a cone's differs from the identity."""
     return placement((0, 0, -number_in(shape, "length") / 4)) if shape.tag == "cone" else np.eye(4)

@@ -38,10 +38,10 @@ def joint_end(scope: Scope, part: SdfElement, which: str) -> str:
         if which == "child":
             raise where.error(f"joint {joint.text('name')!r} has the child 'world'. Exchange its parent and child.")
         return WORLD
-    found = scope.resolve(where, name, part.home, f"joint {joint.text('name')!r}: <{which}>")
-    if found == joint_key(scope.prefix + joint.text("name")):
+    frame = scope.resolve(where, name, part.home, f"joint {joint.text('name')!r}: <{which}>")
+    if frame == joint_key(scope.prefix + joint.text("name")):
         raise where.error(f"joint {joint.text('name')!r} is its own {which}, expected a link or frame.")
-    return found
+    return frame
 
 
 def _add_frames(graph: FrameGraph, scope: Scope) -> None:
@@ -96,7 +96,7 @@ def _attached_to(scope: Scope, part: SdfElement) -> str:
 
 
 def _on(scope: Scope, pose: Pose, home: str, usual: str) -> str:
-    """Return the frame that a pose is in: the one it names, or the usual one."""
+    """Return the frame that a pose is relative to: the one it names, or the usual one."""
     if not pose.relative_to:
         return usual
     return scope.resolve(pose.element, pose.relative_to, home, "relative_to")

@@ -1,7 +1,7 @@
 """The SDF reader: a parsed ``<sdf>`` to a Model.
 
-``scopes`` collects what the file and those it includes hold, ``poses`` and ``frames`` find where everything is,
-``forest`` finds the trees that joints form; here the links are added to a builder. Each link is a body whose frame is
+``scopes`` collects the elements of the file and of those it includes, ``poses`` and ``frames`` compute poses,
+``forest`` finds the trees that joints form; this module adds the links to a builder. Each link is a body whose frame is
 that of its joint. Elements that act on the dynamics and that a Model cannot hold cause a warning; sensors, plugins,
 lights and collisions are skipped.
 """
@@ -46,7 +46,7 @@ def read_sdf(
     floating_base: bool | None = None,
     package_dirs: Iterable[str | os.PathLike[str]] = (),
 ) -> Model:
-    """Return the model of a parsed ``<sdf>``: of all its models, with their poses in the file at q = neutral."""
+    """Return the model of a parsed ``<sdf>``: all its models, with their poses in the file at q = neutral."""
     path = () if source.folder is None else ((source.folder / source.name).resolve(),)
     document = Document(read_version(sdf), source.folders, path)
     includes = Includes(list(package_dirs))
@@ -113,15 +113,15 @@ class _SdfReader:
                 self.builder.notes.append(Finding("held", joint.name, message, True))
 
     def note_extensions(self) -> None:
-        """Report drake's own elements, which may act; raise for its joints, without which the tree is another."""
+        """Report drake's own elements, which may act; raise for its joints, which would change the tree."""
         holders = {scope.prefix.removesuffix("::") or self.builder.name: scope.element for scope in self.world.walk()}
         holders |= {joint.name: joint.element for joint in self.joints}
         for where, element in holders.items():
             tags = {child.tag: child for child in element.children if child.tag.startswith("drake:")}
             if "drake:joint" in tags:
-                raise tags["drake:joint"].error("<drake:joint> is drake's own and is not read. Write a <joint> of SDF.")
+                raise tags["drake:joint"].error("<drake:joint> is not supported. Write a <joint> of SDF.")
             for tag in sorted(set(tags) - _HARMLESS):
-                self.builder.notes.append(Finding("not-carried", where, f"<{tag}> is drake's own and is not carried"))
+                self.builder.notes.append(Finding("not-carried", where, f"<{tag}> is not supported"))
 
     def _add_base(self, link: str, joint: Joint) -> None:
         ending = "free" if isinstance(joint, Free) else "fixed"
@@ -133,8 +133,8 @@ class _SdfReader:
         if step.reverse:
             motion = reverse(by, motion)
         properties = read_properties(by, self.builder.notes)
-        turn, back = (placement(R=R) for R in (motion.turn, motion.turn.T))
-        pose = compose(graph.relative(step.parent, by.frame), turn)
+        rotation, back = (placement(R=R) for R in (motion.rotation, motion.rotation.T))
+        pose = compose(graph.relative(step.parent, by.frame), rotation)
         link_pose = compose(back, graph.relative(by.frame, step.link))
         options: dict[str, Any] = {} if np.array_equal(link_pose, np.eye(4)) else {"link_pose": link_pose}
         self._add(step.link, step.parent, motion.joint, joint_name=by.name, placement=pose, **options, **properties)
@@ -195,6 +195,6 @@ class _SdfReader:
             self.builder.notes.extend([] if finding is None else [finding])
 
     def build(self) -> Model:
-        """Return the model, its notes completed by the findings about the inertia of moving bodies."""
+        """Return the model; the findings about the inertia of moving bodies are added to its notes."""
         model = self.builder.build()
         return replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))

@@ -31,7 +31,7 @@ class SdfElement:
 
 @dataclass(frozen=True, eq=False)
 class ModelFrame:
-    """The frame of a model: its pose in ``home``, which may be that of another frame, ``placed``, instead."""
+    """The frame of a model: its pose in ``home``, or that of the frame ``placed`` if the model names one."""
 
     key: str
     pose: Pose
@@ -43,7 +43,7 @@ class ModelFrame:
 
 @dataclass(eq=False)
 class Scope:
-    """A model or world, with all that it holds by name."""
+    """A model or world, with its contents by name."""
 
     element: Element
     prefix: str  # of whole names
@@ -88,9 +88,9 @@ class Scope:
 
     def resolve(self, element: Element, name: str, home: str, what: str) -> str:
         """Return the whole name of a frame that an element names; raises if there is none."""
-        found = home if name == MODEL and self.own is not None else self.find(name)
-        if found is not None:
-            return found
+        frame = home if name == MODEL and self.own is not None else self.find(name)
+        if frame is not None:
+            return frame
         known = [*self.links, *self.frames, *self.joints, *self.models]
         if name == WORLD:
             raise element.error(f"{what} is 'world', which is not known inside a model. Name a frame of the model.")
@@ -111,7 +111,7 @@ def collect(sdf: Element, document: Document, includes: Includes) -> Scope:
     if len(worlds) > 1:
         raise worlds[1].error(f"the file has {len(worlds)} worlds, expected one. Delete the others.")
     if worlds and sdf.find("model") is not None:
-        raise worlds[0].error("the file has a world and a model beside it, expected one of them.")
+        raise worlds[0].error("the file has a world and a model outside it, expected one of them.")
     top = worlds[0] if worlds else sdf
     counts = {tag: len(top.find_all(tag)) for tag in ("model", "include", "frame", "joint")}
     models = counts["model"] + counts["include"]
@@ -157,7 +157,7 @@ class _Collector:
     def _add_model(
         self, scope: Scope, site: Element, model: Element, outer: Document, inner: Document, home: str, level: int
     ) -> None:
-        """Add a model to a scope; ``site`` is itself, or the ``<include>`` whose name and pose replace its own."""
+        """Add a model to a scope; ``site`` is the model, or the ``<include>`` whose name and pose replace its own."""
         if level >= _MOST_LEVELS:
             raise site.error(f"models are nested more than {_MOST_LEVELS} levels deep, expected fewer.")
         included = site is not model
@@ -173,7 +173,7 @@ class _Collector:
             raise model.error(f"model {name!r} has no <link>, expected at least one.")
 
     def _merge(self, scope: Scope, site: Element, model: Element, inner: Document, home: str, level: int) -> None:
-        """Add what an included model holds to the scope itself; its own frame gets a name that no file may use."""
+        """Add the contents of an included model to the scope itself; its frame gets a name that SDF reserves."""
         if scope.own is None:
             raise site.error('<include merge="true"> is in a world, expected it in a <model>.')
         if flag_in(site, "static", flag_in(model, "static")) and not scope.static:
@@ -200,7 +200,7 @@ def _model_frame(key: str, site: Element, model: Element, home: str) -> ModelFra
     placed = text_in(site, "placement_frame", "") or placed
     pose = read_pose(site if site.find("pose") is not None else model)
     if site.find("pose") is None and pose.relative_to:
-        pose = Pose(pose.matrix, "", pose.element)  # a name of the included file, which means nothing outside it
+        pose = Pose(pose.matrix, "", pose.element)  # a name in the included file is unknown outside it
     return ModelFrame(key, pose, home, placed, canonical, site)
 
 
@@ -211,9 +211,7 @@ def _name(element: Element) -> str:
     if name == "__root__" or (name.startswith("__") and name.endswith("__")):
         raise element.error(f"<{element.tag} name={name!r}>: the name is reserved in SDF. Rename it.")
     if name.startswith("joint:"):
-        raise element.error(
-            f"<{element.tag} name={name!r}>: the prefix 'joint:' means the frame of a joint. Rename it."
-        )
+        raise element.error(f"<{element.tag} name={name!r}>: the prefix 'joint:' is reserved for frames. Rename it.")
     return name
 
 

@@ -1,4 +1,4 @@
-"""The names that SDF has in the elements that are read: others that look like them are reported as misspelt."""
+"""The names of SDF in the elements that are read; similar names are reported as misspelt."""
 
 from __future__ import annotations
 
@@ -49,11 +49,7 @@ _SDF: dict[str, tuple[str, str, str]] = {
         "pose geometry material cast_shadows laser_retro transparency visibility_flags meta",
         "frame plugin",
     ),
-    "collision": (
-        "name",
-        "pose geometry density surface laser_retro max_contacts auto_inertia_params",
-        "frame",
-    ),
+    "collision": ("name", "pose geometry density surface laser_retro max_contacts auto_inertia_params", "frame"),
     "geometry": ("", "", _SHAPES),
     "box": ("", "size", ""),
     "cylinder": ("", "radius length", ""),
@@ -66,5 +62,5 @@ _SDF: dict[str, tuple[str, str, str]] = {
 
 
 def sdf_spelling(sdf: Element) -> Iterator[Finding]:
-    """Yield the findings about names that are misspelt or repeated in the parts of a file that are read."""
+    """Yield the findings about misspelt and repeated names in the parts of a file that are read."""
     yield from spelling_findings(sdf, _SDF, "SDF")

@@ -1,4 +1,4 @@
-"""The values of SDF elements: texts, numbers, flags and poses, which SDF writes as text inside an element."""
+"""The values of SDF elements: text, numbers, flags and poses, which SDF writes as text inside an element."""
 
 from __future__ import annotations
 

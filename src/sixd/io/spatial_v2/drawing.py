@@ -19,7 +19,7 @@ from sixd.io.spatial_v2.facets import globe, prism, tiling
 from sixd.io.spatial_v2.matlab import is_vector
 from sixd.model.parts import Shape, Visual
 from sixd.spatial.rotation import frame_along
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import make_pose
 
 BASE_COLOR = (0.4, 0.3, 0.2)
@@ -46,9 +46,9 @@ class InstructionError(Exception):
     """A mistake in an instruction; the caller adds its location."""
 
 
-def read_appearance(where: str, appearance: Any, count: int) -> tuple[Visual, ...]:
+def read_appearance(where: str, appearance: object, count: int) -> tuple[Visual, ...]:
     """Return the visuals of the field ``appearance`` of a model with ``count`` bodies; none if it is None or empty."""
-    if appearance is None or (not isinstance(appearance, Mapping) and np.size(appearance) == 0):
+    if appearance is None or (isinstance(appearance, (np.ndarray, list, tuple)) and np.size(appearance) == 0):
         return ()
     if not isinstance(appearance, Mapping):
         raise ModelError(f"{where}: appearance is {appearance!r}, expected a structure with the fields base and body.")
@@ -58,13 +58,13 @@ def read_appearance(where: str, appearance: Any, count: int) -> tuple[Visual, ..
     if len(lists) != count:
         raise ModelError(f"{where}: appearance.body has {len(lists)} entries, expected a list for each of {count}.")
     base = _instructions(appearance.get("base"))
-    found = list(_draw(where, base, DrawingSettings(0, np.array([BASE_COLOR])), ""))
+    visuals = list(_draw(where, base, DrawingSettings(0, np.array([BASE_COLOR])), ""))
     for k, items in enumerate(lists):
-        found += _draw(where, _instructions(items), DrawingSettings(k + 1), "")
-    return tuple(found)
+        visuals += _draw(where, _instructions(items), DrawingSettings(k + 1), "")
+    return tuple(visuals)
 
 
-def _instructions(items: Any) -> list[Any]:
+def _instructions(items: object) -> list[Any]:
     """Return a cell as a list."""
     if items is None or (isinstance(items, np.ndarray) and items.size == 0):
         return []
@@ -73,12 +73,12 @@ def _instructions(items: Any) -> list[Any]:
     return list(items) if isinstance(items, (list, tuple)) else [items]
 
 
-def _is_list(item: Any) -> bool:
+def _is_list(item: object) -> bool:
     return isinstance(item, (list, tuple)) or (isinstance(item, np.ndarray) and (item.dtype == object or not item.size))
 
 
 def _draw(where: str, items: Sequence[Any], settings: DrawingSettings, path: str) -> Iterator[Visual]:
-    """Yield the visuals of a list of instructions; ``path`` is the list's location in messages."""
+    """Yield the visuals of a list of instructions; ``path`` is the list's location, for messages."""
     k = 0
     while k < len(items):
         item, location = items[k], f"{path}{{{k + 1}}}"
@@ -112,7 +112,7 @@ def _draw(where: str, items: Sequence[Any], settings: DrawingSettings, path: str
 # settings -----------------------------------------------------------------------------------------
 
 
-def _colour(settings: DrawingSettings, value: Any) -> DrawingSettings:
+def _colour(settings: DrawingSettings, value: ArrayLike) -> DrawingSettings:
     rgb = np.atleast_2d(_numbers("'colour'", value))
     if rgb.shape not in ((1, 3), (2, 3)) or not ((rgb >= 0) & (rgb <= 1)).all():
         raise InstructionError(
@@ -121,27 +121,27 @@ def _colour(settings: DrawingSettings, value: Any) -> DrawingSettings:
     return replace(settings, colors=rgb)
 
 
-def _facets(settings: DrawingSettings, value: Any) -> DrawingSettings:
+def _facets(settings: DrawingSettings, value: ArrayLike) -> DrawingSettings:
     n = _numbers("'facets'", value)
     if n.size != 1 or n.item() != round(n.item()) or n.item() < 3:
         raise InstructionError(f"'facets' has {value!r}, expected a whole number of at least 3")
     return replace(settings, facets=int(n.item()))
 
 
-def _vertices(settings: DrawingSettings, value: Any) -> DrawingSettings:
+def _vertices(settings: DrawingSettings, value: ArrayLike) -> DrawingSettings:
     return replace(settings, vertices=_points("'vertices'", value, least=2))
 
 
 # shapes -------------------------------------------------------------------------------------------
 
 
-def _box(settings: DrawingSettings, corners: Any) -> Iterator[Visual]:
+def _box(settings: DrawingSettings, corners: ArrayLike) -> Iterator[Visual]:
     p, q = _points("'box'", corners, exactly=2)
     x, y, z = (float(d) for d in np.abs(q - p))
     yield Visual(settings.body, Shape("box", (x, y, z)), make_pose(np.eye(3), (p + q) / 2), settings.color)
 
 
-def _cyl(settings: DrawingSettings, ends: Any, radius: Any) -> Iterator[Visual]:
+def _cyl(settings: DrawingSettings, ends: ArrayLike, radius: ArrayLike) -> Iterator[Visual]:
     p, q = _points("'cyl'", ends, exactly=2)
     r, length = _radius("'cyl'", radius), float(np.linalg.norm(q - p))
     if length == 0:
@@ -152,7 +152,7 @@ def _cyl(settings: DrawingSettings, ends: Any, radius: Any) -> Iterator[Visual]:
     yield Visual(settings.body, shape, pose, settings.color)
 
 
-def _sphere(settings: DrawingSettings, centre: Any, radius: Any) -> Iterator[Visual]:
+def _sphere(settings: DrawingSettings, centre: ArrayLike, radius: ArrayLike) -> Iterator[Visual]:
     c, r = _numbers("'sphere'", centre).ravel(), _radius("'sphere'", radius)
     if c.shape != (3,):
         raise InstructionError(f"'sphere' has the centre {np.asarray(centre).tolist()}, expected three numbers")
@@ -166,34 +166,34 @@ def _sphere(settings: DrawingSettings, centre: Any, radius: Any) -> Iterator[Vis
         yield Visual(settings.body, globe(n, r, k), pose, _rgba(color))
 
 
-def _line(settings: DrawingSettings, value: Any) -> Iterator[Visual]:
-    given = _numbers("'line'", value)
-    if is_vector(given) and given.size >= 2:
+def _line(settings: DrawingSettings, value: ArrayLike) -> Iterator[Visual]:
+    points = _numbers("'line'", value)
+    if is_vector(points) and points.size >= 2:
         if settings.vertices is None:
             raise InstructionError("'line' has numbers of vertices, but there are no vertices. Give 'vertices' first")
-        points = settings.vertices[_indices("'line'", given.ravel(), settings.vertices)]
+        points = settings.vertices[_indices("'line'", points.ravel(), settings.vertices)]
     else:
-        points = _points("'line'", given, least=2)
+        points = _points("'line'", points, least=2)
     yield Visual(settings.body, Shape("line", vertices=points), color=settings.color)
 
 
-def _triangles(settings: DrawingSettings, value: Any) -> Iterator[Visual]:
+def _triangles(settings: DrawingSettings, value: ArrayLike) -> Iterator[Visual]:
     if settings.vertices is None or len(settings.vertices) < 3:
         raise InstructionError("'triangles' needs at least three vertices. Give 'vertices' first")
-    given = np.atleast_2d(_numbers("'triangles'", value))
-    if given.ndim != 2 or given.shape[1] != 3:
-        raise InstructionError(f"'triangles' has the shape {given.shape}, expected n×3 numbers of vertices")
-    index = _indices("'triangles'", given, settings.vertices)
+    corners = np.atleast_2d(_numbers("'triangles'", value))
+    if corners.ndim != 2 or corners.shape[1] != 3:
+        raise InstructionError(f"'triangles' has the shape {corners.shape}, expected n×3 numbers of vertices")
+    index = _indices("'triangles'", corners, settings.vertices)
     yield Visual(settings.body, Shape("mesh", vertices=settings.vertices, triangles=index), color=settings.color)
 
 
-def _tiles(settings: DrawingSettings, ranges: Any, size: Any) -> Iterator[Visual]:
+def _tiles(settings: DrawingSettings, ranges: ArrayLike, size: ArrayLike) -> Iterator[Visual]:
     if settings.body:
         raise InstructionError("'tiles' is among the instructions of a body, expected it only among those of the base")
     r, side = _numbers("'tiles'", ranges), _radius("'tiles'", size)
     if r.shape != (3, 2) or sum(r[:, 1] > r[:, 0]) != 2:
         raise InstructionError(
-            f"'tiles' has the ranges {r.tolist()}, expected [x; y; z] of which two are positive, one is not"
+            f"'tiles' has the ranges {r.tolist()}, expected [x; y; z] with exactly two ranges of positive length"
         )
     normal = int(np.argmin(r[:, 1] > r[:, 0]))
     across, up = (normal + 1) % 3, (normal + 2) % 3  # right-handed with the normal
@@ -215,35 +215,35 @@ _ARITY = {"cyl": 2, "sphere": 2, "tiles": 2}
 # arguments ----------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, value: Any) -> Array:
+def _numbers(name: str, value: ArrayLike) -> Array:
     try:
-        found = np.asarray(value, dtype=float)
+        array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise InstructionError(f"{name} has {value!r}, expected numbers") from None
-    if not np.isfinite(found).all():
-        raise InstructionError(f"{name} has {found.tolist()}, expected finite numbers")
-    return found
+    if not np.isfinite(array).all():
+        raise InstructionError(f"{name} has {array.tolist()}, expected finite numbers")
+    return array
 
 
-def _points(name: str, value: Any, *, exactly: int = 0, least: int = 0) -> Array:
-    found = _numbers(name, value)
-    if found.ndim != 2 or found.shape[1] != 3 or (exactly and len(found) != exactly) or len(found) < least:
-        raise InstructionError(f"{name} has the shape {found.shape}, expected {exactly or 'n'}×3 coordinates")
-    return found
+def _points(name: str, value: ArrayLike, *, exactly: int = 0, least: int = 0) -> Array:
+    points = _numbers(name, value)
+    if points.ndim != 2 or points.shape[1] != 3 or (exactly and len(points) != exactly) or len(points) < least:
+        raise InstructionError(f"{name} has the shape {points.shape}, expected {exactly or 'n'}×3 coordinates")
+    return points
 
 
-def _radius(name: str, value: Any) -> float:
+def _radius(name: str, value: ArrayLike) -> float:
     r = _numbers(name, value)
     if r.size != 1 or not r.item() > 0:
         raise InstructionError(f"{name} has the size {np.asarray(value).tolist()}, expected one positive number")
     return float(r.item())
 
 
-def _indices(name: str, given: Array, vertices: Array) -> Array:
+def _indices(name: str, numbers: Array, vertices: Array) -> Array:
     n = len(vertices)
-    if (given != np.rint(given)).any() or (given < 1).any() or (given > n).any():
-        raise InstructionError(f"{name} has {given.tolist()}, expected numbers of vertices, 1 … {n}")
-    return given.astype(int) - 1
+    if (numbers != np.rint(numbers)).any() or (numbers < 1).any() or (numbers > n).any():
+        raise InstructionError(f"{name} has {numbers.tolist()}, expected numbers of vertices, 1 … {n}")
+    return numbers.astype(int) - 1
 
 
 def _rgba(rgb: Array) -> tuple[float, float, float, float]:

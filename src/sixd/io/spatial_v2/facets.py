@@ -7,7 +7,7 @@ import numpy as np
 from sixd.model.parts import Shape
 from sixd.spatial.scalar import Array
 
-_GAP = 0.04  # part of a tile's side that is left free between tiles
+_GAP = 0.04  # gap between tiles, as a fraction of a tile's side
 
 
 def tiling(x: Array, y: Array, side: float, axes: tuple[int, int, int], height: float, *, away: bool) -> Shape:
@@ -34,8 +34,8 @@ def _strips(low: float, high: float, side: float) -> list[tuple[float, float]]:
 
 def prism(n: int, r: float, length: float) -> Shape:
     """Return a cylinder of n facets along z."""
-    turn = 2 * np.pi * np.arange(n) / n
-    ring = np.stack([r * np.cos(turn), r * np.sin(turn), np.zeros(n)], axis=1)
+    angle = 2 * np.pi * np.arange(n) / n
+    ring = np.stack([r * np.cos(angle), r * np.sin(angle), np.zeros(n)], axis=1)
     ends = [ring + np.array([0, 0, z]) for z in (-length / 2, length / 2)]
     k, next_ = np.arange(n), (np.arange(n) + 1) % n
     side = [np.stack([k, next_, next_ + n], axis=1), np.stack([k, next_ + n, k + n], axis=1)]
@@ -45,8 +45,8 @@ def prism(n: int, r: float, length: float) -> Shape:
 
 def globe(n: int, r: float, octants: int | None) -> Shape:
     """Return a sphere of n facets around: all of it, or the octants where x y z is positive (0) or negative (1)."""
-    polar, turn = np.pi * np.arange(n // 2 + 1) / (n // 2), 2 * np.pi * np.arange(n + 1) / n
-    p, t = np.meshgrid(polar, turn, indexing="ij")
+    polar, azimuth = np.pi * np.arange(n // 2 + 1) / (n // 2), 2 * np.pi * np.arange(n + 1) / n
+    p, t = np.meshgrid(polar, azimuth, indexing="ij")
     vertices = r * np.stack([np.sin(p) * np.cos(t), np.sin(p) * np.sin(t), np.cos(p)], axis=-1).reshape(-1, 3)
     i, j = (x.ravel() for x in np.meshgrid(np.arange(n // 2), np.arange(n), indexing="ij"))
     a, b = i * (n + 1) + j, (i + 1) * (n + 1) + j

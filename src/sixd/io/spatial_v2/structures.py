@@ -1,4 +1,4 @@
-"""Models from spatial_v2 structures: dictionaries with the original fields, or .mat files that contain one.
+"""Models from spatial_v2 structures: dictionaries with the original fields, or .mat files with one such structure.
 
 A model has NB, parent (1-based, 0 is the base), jtype, Xtree and I, and may have gravity and appearance; cells are
 lists. Planar models (3×3 matrices) move in the xy-plane.
@@ -7,9 +7,9 @@ lists. Planar models (3×3 matrices) move in the xy-plane.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -50,7 +50,7 @@ _WITH_PARAMETER: dict[str, tuple[str, str, Callable[[float], Joint]]] = {
 }
 
 
-def joint_of_type(jtype: Any) -> Joint:
+def joint_of_type(jtype: object) -> Joint:
     """Return the joint of a type: a string, or a structure with ``code`` and ``pars.pitch`` (H) or ``.radius`` (rack).
 
     C is cylindrical about z, q = (angle, distance); S and Fb are spatial_v2_extended's ball and floating base.
@@ -72,12 +72,12 @@ def joint_of_type(jtype: Any) -> Joint:
     return _JOINTS[code]
 
 
-def entry(field: Any, i: int) -> Any:
+def entry(field: object, i: int) -> Any:
     """Return entry i (0-based) of a cell: a list, an object array, a stacked array, or the entry itself."""
     return field[i] if _is_cell(field) else field  # a cell of one, as loadmat simplifies it
 
 
-def _is_cell(field: Any) -> bool:
+def _is_cell(field: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(field, (list, tuple)) or (isinstance(field, np.ndarray) and field.ndim not in (0, 2))
 
 
@@ -106,7 +106,7 @@ class Parts:
 
 
 def read(where: str, model: Mapping[str, Any], *, several: bool = False) -> Parts:
-    """Return the checked values of a model dictionary; ``several`` admits joints of several freedoms."""
+    """Return the checked values of a model dictionary; ``several`` allows joints of several degrees of freedom."""
     nb, d = body_count(where, model), dimension(where, model)
     for name in ("jtype", "Xtree", "I"):
         if cells(model[name]) != nb:
@@ -118,14 +118,14 @@ def read(where: str, model: Mapping[str, Any], *, several: bool = False) -> Part
         code = joint_code(jtype)
         if joints[-1].nv > 1 and not several:
             raise ModelError(
-                f"{where}: joint {i + 1} has the code {code!r} of {joints[-1].nv} freedoms, expected one freedom. "
-                f"ID, HandC, FDab, FDcrb, CoriolisMatrix, EnerMo and sixd.load take several."
+                f"{where}: joint {i + 1} has the code {code!r} with {joints[-1].nv} degrees of freedom, expected one. "
+                f"ID, HandC, FDab, FDcrb, CoriolisMatrix, EnerMo and sixd.load accept several."
             )
         if (code in PLANAR_CODES) != (d == 3):
             kind, wanted = ("spatial", "Rx … H") if d == 6 else ("planar", "r, px or py")
             raise ModelError(
                 f"{where}: joint {i + 1} has the code {code!r} in a {kind} model, expected {wanted}. "
-                f"Planar and spatial cannot be mixed."
+                f"Planar and spatial joints cannot be mixed."
             )
     return Parts(
         dimension=d,
@@ -140,11 +140,11 @@ def read(where: str, model: Mapping[str, Any], *, several: bool = False) -> Part
 def get_gravity(model: Mapping[str, Any]) -> Array:
     """Return gravity as a motion vector: [0; g] (6,), by default g = (0, 0, -9.81) m/s²; planar (3,), by default 0."""
     d = dimension("get_gravity", model)
-    given = model.get("gravity")
-    if given is None or np.size(given) == 0:
-        given = (0.0, 0.0, -9.81) if d == 6 else (0.0, 0.0)
+    gravity = model.get("gravity")
+    if gravity is None or np.size(gravity) == 0:
+        gravity = (0.0, 0.0, -9.81) if d == 6 else (0.0, 0.0)
     kind = f"gravity of a {'spatial' if d == 6 else 'planar'} model"
-    g = vector("get_gravity", kind, given, d // 3 + 1, symbols=True)
+    g = vector("get_gravity", kind, gravity, d // 3 + 1, symbols=True)
     if not np.isfinite(sampled(g)).all():
         raise ModelError(f"get_gravity: gravity is {g.tolist()}, expected finite numbers [m/s²].")
     return np.concatenate([np.zeros(d - g.size), g])
@@ -173,12 +173,12 @@ def dimension(where: str, model: Mapping[str, Any]) -> int:
     return len(square(where, "Xtree of joint 1", entry(model["Xtree"], 0), 6, 3, symbols=True))
 
 
-def cells(field: Any) -> int:
+def cells(field: object) -> int:
     """Return the number of entries of a cell, as ``entry`` reads it."""
     return len(field) if _is_cell(field) else 1
 
 
-def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[int, ...]:
+def parents(where: str, name: str, value: object, n: int | None = None) -> tuple[int, ...]:
     """Return a parent array λ, checked: 0 ≤ λ(i) < i, counting from 1."""
     try:
         x = np.asarray(value)
@@ -191,14 +191,14 @@ def parents(where: str, name: str, value: Any, n: int | None = None) -> tuple[in
     return tuple(int(p) for p in array)
 
 
-def joint_code(jtype: Any) -> str:
-    """Return the code of a joint type, given as a string or a structure."""
+def joint_code(jtype: object) -> str:
+    """Return the code of a joint type, a string or a structure."""
     return str(jtype.get("code") if isinstance(jtype, Mapping) else jtype)
 
 
 def _placement(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
-    given = square(where, f"Xtree of joint {i + 1}", entry(model["Xtree"], i), d, symbols=True)
-    pose, X = planar_pose if d == 3 else pose_from_transform, sampled(given)
+    transform = square(where, f"Xtree of joint {i + 1}", entry(model["Xtree"], i), d, symbols=True)
+    pose, X = planar_pose if d == 3 else pose_from_transform, sampled(transform)
     T = pose(X)
     back = transform_from_pose(T)
     rebuilt = back[np.ix_(PLANE, PLANE)] if d == 3 else back
@@ -208,7 +208,7 @@ def _placement(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
             f"{where}: Xtree of joint {i + 1} is not a coordinate transform. Make it with "
             f"{'plnr' if d == 3 else 'rotx … xlt, or plux'}."
         )
-    return pose(given)
+    return pose(transform)
 
 
 def _inertia(where: str, model: Mapping[str, Any], i: int, d: int) -> Array:
@@ -241,7 +241,7 @@ def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Mod
 
 
 def _lamina(I: Array) -> Inertia:
-    """Return a planar inertia [I -m·cy m·cx; · m 0; · 0 m], given as 6×6, as a flat body in the xy-plane."""
+    """Return the planar inertia [I -m·cy m·cx; · m 0; · 0 m], stored as 6×6, of a flat body in the xy-plane."""
     mass, x, y = I[3, 3], I[2, 4], -I[2, 3]  # x and y times the mass
     if mass == 0:
         return Inertia.from_moments(mass, (x, y, 0), np.diag([0, 0, I[2, 2]]))

@@ -14,7 +14,7 @@ from sixd.model.parts import Finding
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 _WITHOUT_AXIS: dict[str, Joint] = {"fixed": Fixed(), "floating": Free(), "spherical": Spherical()}
-_UNLIMITED = 1e300  # numbers near the end of float's range, which some writers put where there is no limit
+_UNLIMITED = 1e300  # some writers put numbers near the end of float's range where there is no limit
 
 
 def read_joint(joint: Element) -> Joint:
@@ -36,16 +36,16 @@ def read_joint(joint: Element) -> Joint:
 
 
 def read_dynamics(joint: Element) -> dict[str, float]:
-    """Return damping and friction of a ``<joint>``, if given, as arguments of ``add_body``."""
+    """Return damping and friction of a ``<joint>`` as arguments of ``add_body``; empty without ``<dynamics>``."""
     dynamics = joint.find("dynamics")
     return {} if dynamics is None else {key: dynamics.number(key, 0.0) for key in ("damping", "friction")}
 
 
 def read_limits(joint: Element, notes: list[Finding]) -> dict[str, Any]:
-    """Return the limits of a ``<joint>`` on effort, velocity and position, if given, as arguments of ``add_body``.
+    """Return the limits of a ``<joint>`` on effort, velocity and position as arguments of ``add_body``.
 
-    Position limits in the wrong order are left out and added to ``notes``, since either end may be the mistake. So is a
-    ``<limit>`` without both: by URDF's rule they would be 0, and the joint could not move.
+    Position limits in the wrong order are left out and noted, since either end may be the mistake. A ``<limit>`` with
+    neither end is noted too: by URDF's rule both would be 0, and the joint could not move.
     """
     limit = joint.find("limit")
     if limit is None:
@@ -54,7 +54,7 @@ def read_limits(joint: Element, notes: list[Finding]) -> dict[str, Any]:
     if joint.text("type") not in ("revolute", "prismatic"):
         return limits
     if not any(limit.attributes.get(key, "").strip() for key in ("lower", "upper")):
-        message = "its <limit> has neither lower nor upper, none is taken; write them, or the type continuous"
+        message = "its <limit> has neither lower nor upper and is ignored; write them, or the type continuous"
         notes.append(Finding("no-limits", joint.text("name"), message))
         return limits
     lower, upper = (_limit(limit, key, 0.0) for key in ("lower", "upper"))
@@ -71,7 +71,7 @@ def _limit(limit: Element, key: str, default: float) -> float:
 
 
 def read_mimic(joint: Element, joints: Mapping[str, Element], notes: list[Finding]) -> Mimic | None:
-    """Return the mimic relation of a ``<joint>``, if it has one; one that cannot hold is added to ``notes`` instead."""
+    """Return the mimic relation of a ``<joint>``, if it has one; an impossible one is added to ``notes`` instead."""
     mimic, name = joint.find("mimic"), joint.text("name")
     if mimic is None or joint.text("type") == "fixed":
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,22 +38,22 @@ def incomplete_inertial(inertial: Element, name: str) -> Finding | None:
         missing += [key for key in ("ixx", "iyy", "izz") if not matrix.attributes.get(key, "").strip()]
     if not missing:
         return None
-    return Finding("missing-inertia", name, f"its <inertial> has no {', '.join(missing)}, zero is taken; write it")
+    return Finding("missing-inertia", name, f"its <inertial> has no {', '.join(missing)}, zero is assumed; write it")
 
 
-def read_materials(robot: Element) -> dict[str, Any]:
+def read_materials(robot: Element) -> dict[str, Element]:
     """Return the ``<color>`` of each named material of the file."""
-    found: dict[str, Any] = {}
+    colors: dict[str, Element] = {}
     visuals = [v for link in robot.find_all("link") for v in link.find_all("visual")]
     for material in [*robot.find_all("material"), *(m for v in visuals for m in v.find_all("material"))]:
         color = material.find("color")
         if color is not None and len(color.attributes.get("rgba", "").split()) == 4:
-            found.setdefault(material.attributes.get("name", ""), color)
-    return found
+            colors.setdefault(material.attributes.get("name", ""), color)
+    return colors
 
 
-def read_color(material: Element | None, known: dict[str, Any]) -> Any:
-    """Return the rgba of a ``<material>``: its own, or that of the material of its name."""
+def read_color(material: Element | None, known: dict[str, Element]) -> tuple[float, ...] | None:
+    """Return the rgba of a ``<material>``: its own, or that of the file's material with its name."""
     if material is None:
         return None
     color = material.find("color")

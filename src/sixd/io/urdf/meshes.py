@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlparse
 
-# the search for a mesh that is not at its path: parent folders of the robot file, and parts at the end of the path
+# limits of the search for a mesh that is not at its path: parent folders of the robot file, and parts of the path
 _FOLDERS_ABOVE = 8
 _LONGEST = 8
 # variables of the environment that hold folders of packages and models
@@ -17,10 +17,10 @@ _SEARCH_PATHS = ("ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO
 def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path] = ()) -> str:
     """Return the file of ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
-    ``folders`` are the robot file's own, the folder given by the user first. Packages are searched in ``package_dirs``,
-    in ROS_PACKAGE_PATH and Gazebo's paths, and in the folders above the robot file. If the file is not there, because
-    the package has another name or the path is from another machine, the ends of its path are tried in the robot's
-    folder and those above it. Only single paths are tried, no folder is listed.
+    ``folders`` are the robot file's own, the one that the user named first. Packages are searched in ``package_dirs``,
+    in ROS_PACKAGE_PATH and Gazebo's paths, and in the folders above the robot file. If the file is not there (the
+    package has another name, or the path comes from another machine), the ends of its path are tried in the robot's
+    folder and those above it. Folders are never listed.
     """
     roots = package_roots(package_dirs, folders)
     if name.startswith(("package://", "model://")):
@@ -30,14 +30,14 @@ def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders
     else:
         rest = unquote(urlparse(name).path) if name.startswith("file://") else name
         candidates = [folder / rest for folder in folders] or [Path(rest)]
-    found = next(filter(is_file, candidates), None) or next(filter(is_file, _elsewhere(rest, folders)), None)
-    return name if found is None else str(found)
+    path = next(filter(is_file, candidates), None) or next(filter(is_file, _elsewhere(rest, folders)), None)
+    return name if path is None else str(path)
 
 
 def _elsewhere(rest: str, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the ends of a path in each folder, the longest ends first.
 
-    A bare file name is tried in the robot's own folder, in the one above, and in their folders ``meshes``: farther away
+    A bare file name is only tried in the robot's own folder, the one above, and their folders ``meshes``: farther away
     it could belong to another robot.
     """
     parts = [p for p in PurePosixPath(rest.replace("\\", "/")).parts if p not in ("/", "..", ".")][-_LONGEST:]

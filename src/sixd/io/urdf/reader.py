@@ -1,8 +1,8 @@
 """The URDF reader: a parsed ``<robot>`` to a Model.
 
-Tolerates faults of real files: missing inertials, masses and limits, bodies that cannot exist, mimic tags, axes of
-any length, planar, floating and spherical joints. Possible mistakes become findings; a file that has no sensible
-reading is an error with the line. Joints are read in ``joints``, links in ``links``, their order in ``tree``.
+Tolerates faults of real files: missing inertials, masses and limits, impossible inertias, mimic tags, axes of any
+length, planar, floating and spherical joints. Possible mistakes become findings; a file that cannot be interpreted
+raises an error with the line. ``joints`` reads joints, ``links`` reads links, ``tree`` orders them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _UrdfReader:
 
     builder: ModelBuilder
     tree: LinkTree
-    materials: dict[str, Any]
+    materials: dict[str, Element]
     package_dirs: list[str | os.PathLike[str]]
     folders: Sequence[Path]
     renamed: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class _UrdfReader:
             self.builder.notes.append(Finding("mimic", relation.joint, f"the relation is ignored: {error}"))
 
     def build(self) -> Model:
-        """Return the model, its notes completed by the findings about the inertia of moving bodies."""
+        """Return the model; the findings about the inertia of moving bodies are added to its notes."""
         model = self.builder.build()
         return replace(model, notes=(*self.builder.notes, *self.inertias.of(model)))
 

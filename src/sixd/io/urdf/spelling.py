@@ -1,7 +1,7 @@
 """Misspelt, repeated and misplaced names in a URDF file, which would otherwise be ignored without a warning.
 
-A name within two edits of one that is allowed there is taken as a misspelling. Other tags, which other programs read
-(``<gazebo>``, ``<transmission>`` …), are skipped with all that they contain.
+A name within two edits of an allowed one counts as a misspelling. Other tags, which other programs read (``<gazebo>``,
+``<transmission>`` …), are skipped with all that they contain.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HINT = (
 
 
 def find_xacro(robot: Element) -> tuple[Element, str] | None:
-    """Return the first element that is xacro's or has an expression of xacro in an attribute, and what shows it."""
+    """Return the first element with xacro's prefix or a xacro expression in an attribute, and that text."""
     prefixes = ["xacro:"]
     for element in _all(robot):
         prefixes += [f"{key[6:]}:" for key, uri in element.attributes.items() if _declares_xacro(key, uri)]
@@ -63,18 +63,18 @@ def find_xacro(robot: Element) -> tuple[Element, str] | None:
 
 def refuse_xacro(robot: Element) -> None:
     """Raise if the file contains xacro that was not expanded: the elements that its macros create are missing."""
-    found = find_xacro(robot)
-    if found is not None:
-        element, where = found
+    xacro = find_xacro(robot)
+    if xacro is not None:
+        element, where = xacro
         raise element.error(f"the file is xacro, not URDF: {where} {_HINT}")
 
 
 def spelling_findings(
     robot: Element, allowed: Mapping[str, tuple[str, str, str]] = _URDF, language: str = "URDF"
 ) -> Iterator[Finding]:
-    """Yield the findings about names that are misspelt or repeated, and about text, in the URDF parts of the file.
+    """Yield findings about misspelt and repeated names, and about text, in the parts of the file that are read.
 
-    ``allowed`` has the names of another language, whose elements may have text.
+    ``allowed`` may list the names of another ``language``, whose elements may contain text.
     """
     stack = [(robot, robot.attributes.get("name", "").strip() or robot.tag)]
     while stack:
@@ -102,11 +102,11 @@ def _misspelt_attributes(element: Element, where: str, allowed: list[str], langu
 def _wrong_children(
     element: Element, where: str, once: list[str], often: list[str], language: str
 ) -> Iterator[Finding]:
-    """Yield the findings about children that are repeated or misspelt, in the order of the file."""
+    """Yield the findings about repeated and misspelt children, in the order of the file."""
     seen: set[str] = set()
     for child in element.children:
         if child.tag in once and child.tag in seen:
-            message = f"{child.location}: a second <{child.tag}> is ignored, the first is taken; delete one"
+            message = f"{child.location}: a second <{child.tag}> is ignored, the first is used; delete one"
             yield Finding("repeated", where, message)
         seen.add(child.tag)
         near = None if ":" in child.tag else nearest(child.tag, [*once, *often])
@@ -123,8 +123,8 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
     names = list(allowed)
     if name in names:
         return None
-    found = [(edits(name.lower(), other), other) for other in names if abs(len(name) - len(other)) <= 2]
-    close = [(n, other) for n, other in found if n <= 2 and 2 * n < max(len(name), len(other))]
+    distances = [(edits(name.lower(), other), other) for other in names if abs(len(name) - len(other)) <= 2]
+    close = [(n, other) for n, other in distances if n <= 2 and 2 * n < max(len(name), len(other))]
     return min(close)[1] if close else None
 
 

@@ -69,7 +69,7 @@ def _only_root(robot: Element, links: dict[str, Element], above: dict[str, Eleme
 
 
 def _depth_first(below: dict[str, list[Element]], root: str | None) -> list[Element]:
-    """Return the joints below the root, without recursion, so that chains may have any length."""
+    """Return the joints below the root, parents first; without recursion, so that chains may have any length."""
     order: list[Element] = []
     stack = [] if root is None else list(reversed(below[root]))
     while stack:
@@ -88,17 +88,17 @@ def joint_end(joint: Element, which: str) -> str:
 
 
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
-    found: dict[str, Element] = {}
+    named: dict[str, Element] = {}
     for element in robot.find_all(tag):
         name = element.text("name")
-        if name in found:
-            raise element.error(f"a second {tag} named {name!r} (the first is on line {found[name].line}). Rename one.")
-        found[name] = element
-    return found
+        if name in named:
+            raise element.error(f"a second {tag} named {name!r} (the first is on line {named[name].line}). Rename one.")
+        named[name] = element
+    return named
 
 
 def _cycle_error(robot: Element, above: dict[str, Element], link: str) -> Exception:
-    """Return the error that shows the cycle which is reached from ``link`` upwards."""
+    """Return the error that shows the cycle above ``link``."""
     cycle = [link]
     while (link := joint_end(above[link], "parent")) not in cycle:
         cycle.append(link)

@@ -20,10 +20,10 @@ from sixd.spatial.transform import inverse_pose
 def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     """Return the model as URDF text; with ``path`` also write it there, completely or not at all.
 
-    The root link is ``world``; the inertia fixed to the world is written to the first link on it. Other frames become
+    The root link is ``world``; inertia fixed to the world is written to the first link on it. Other frames become
     massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises an error with
-    its name. URDF has no gravity, so a field other than 9.81 m/s² along -z causes a warning, and so do shapes that it
-    cannot hold: cones, ellipsoids, planes, lines, and meshes without a file. Where a body's named frame is not on its
+    its name. URDF has no gravity: a field other than 9.81 m/s² along -z causes a warning. So do shapes that URDF
+    cannot hold: cones, ellipsoids, planes, lines, and meshes without a file. If a body's named frame is not at its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     require_writable("to_urdf", model)
@@ -49,12 +49,12 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
 
 
 def _mimics(model: Model) -> dict[str, Mimic]:
-    found = {}
+    mimics = {}
     for c in model.constraints:
         if not isinstance(c, Mimic):
             raise ModelError(f"to_urdf: URDF cannot hold the constraint {c}. Write the model without it.")
-        found[c.joint] = c
-    return found
+        mimics[c.joint] = c
+    return mimics
 
 
 def _numbers(values: object) -> str:
@@ -125,8 +125,8 @@ def _joint(model: Model, joint: JointRecord, mimic: Mimic | None) -> list[str]:
     name, known = joint.name, _kind(joint.joint)
     if known is None:
         raise ModelError(
-            f"to_urdf: URDF cannot hold joint {name!r} ({type(joint.joint).__name__}). It has revolute, continuous, "
-            f"prismatic, planar and floating ones; lock it with model.lock, or keep the model in Python."
+            f"to_urdf: URDF cannot hold joint {name!r} ({type(joint.joint).__name__}), only revolute, continuous, "
+            f"prismatic, planar and floating joints. Lock it with model.lock, or keep the model in Python."
         )
     kind, axis = known
     for what in ("armature", "stiffness"):

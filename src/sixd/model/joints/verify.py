@@ -6,18 +6,13 @@ checks every joint whose class is not built in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
 from sixd.spatial.dual import derivative
-from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_sympy
 from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
 _SLOPE = 1e-9  # of S: rounding of a constant S that is computed from q leaves 1e-16

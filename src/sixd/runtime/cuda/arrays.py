@@ -226,9 +226,14 @@ def row_stride(batch: Shape, layout: ArrayLayout) -> int | None:
 
 
 class Library(NamedTuple):
-    """What a library of arrays does: ``stream(device)``, its current one; ``empty(like, shape)``; ``rows(x, shape)``, a
-    contiguous copy of x broadcast to a shape; ``view(x, shape)``, the same without a copy; ``full(like, shape,
-    value)``; ``upload(like, array)`` and ``download(x)`` copy from and to NumPy."""
+    """What a library of arrays does.
+
+    ``stream(device)`` is its current stream on a GPU; ``empty(like, shape)``, ``full(like, shape, value)`` and
+    ``upload(like, array)``, a copy of a NumPy array, make arrays of the dtype and on the device of another one;
+    ``rows(x, shape)`` is x broadcast to a shape as a contiguous array, ``view(x, shape)`` the same without a copy;
+    ``download(x)`` copies to NumPy; ``copy(x)``; ``choose(condition, a, b)`` has entries of a, or of b. ``on_gpu``: its
+    arrays are on a GPU, so that numbers are not read.
+    """
 
     module: Any
     stream: Callable[[int], int]
@@ -238,6 +243,9 @@ class Library(NamedTuple):
     view: Callable[[Any, Shape], Any]
     upload: Callable[[Any, Any], Any]
     download: Callable[[Any], Any]
+    copy: Callable[[Any], Any]
+    choose: Callable[[Any, Any, Any], Any]
+    on_gpu: bool = True
 
 
 _LIBRARIES: dict[str, Library] = {}
@@ -277,7 +285,7 @@ def _cupy(cupy: Any) -> Library:
             return cupy.asarray(array)
 
     stream, download = (lambda device: current(device).ptr), (lambda x: x.get())
-    return Library(cupy, stream, empty, rows, full, cupy.broadcast_to, upload, download)
+    return Library(cupy, stream, empty, rows, full, cupy.broadcast_to, upload, download, lambda x: x.copy(), cupy.where)
 
 
 def _torch(torch: Any) -> Library:
@@ -292,6 +300,8 @@ def _torch(torch: Any) -> Library:
         lambda x, shape: x.detach().expand(shape),
         lambda like, array: torch.as_tensor(array, device=like.device),
         lambda x: x.detach().cpu().numpy(),
+        lambda x: x.clone(),
+        torch.where,
     )
 
 
@@ -303,4 +313,4 @@ def _other(where: str, root: str) -> Library:
             f"Results are made for arrays of CuPy and PyTorch.{hint}"
         )
 
-    return Library(None, lambda device: LEGACY, *[refuse] * 6)
+    return Library(None, lambda device: LEGACY, *[refuse] * 8)  # type: ignore[arg-type]

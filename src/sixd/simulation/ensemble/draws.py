@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import DeviceError, ShapeError
-from sixd.model.system import System
 from sixd.runtime.array_libraries import GPU, describe, kind_of
-from sixd.simulation.setup import named_start, whole
+from sixd.simulation.arguments import whole
+from sixd.simulation.setup import named_start
 from sixd.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from sixd.simulation.scenario import Scenario
 
 WHERE = "ensemble"
 
@@ -41,36 +44,31 @@ class Draws:
 PARAMETER = "parameter "
 
 
-def simulate_arguments(common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]) -> dict[str, Any]:
-    """Return the arguments of ``simulate`` from the common ones and those of some rows; parameters in ``order``."""
+def scenario_of(
+    run: Scenario, common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]
+) -> tuple[Scenario, Any, Any]:
+    """Return the scenario of some rows and their starts q, qd, from the common arguments and their own; parameters in
+    ``order``."""
     given = {**common, **own}
-    found = {name: x for name, x in given.items() if not name.startswith(PARAMETER)}
-    found["parameters"] = {name: given[PARAMETER + name] for name in order} or None
-    table = own.get("controller")
+    parameters = {name: given[PARAMETER + name] for name in order}
+    controller, table = given.get("controller"), own.get("controller")
     if table is not None and "controller" in common:  # open loop, a table for each row
-        found["controller"] = type(common["controller"])(table, common["controller"].sample_time)
-    return found
+        controller = type(common["controller"])(table, common["controller"].sample_time)
+    made = replace(run, controller=controller, f_ext=given.get("f_ext"), parameters=parameters)
+    return made, given.get("q"), given.get("qd")
 
 
-def make_rows(
-    system: System,
-    q: Any,
-    qd: Any,
-    controller: Any,
-    f_ext: Any,
-    parameters: Mapping[str, Any],
-    count: int | None,
-    entropy: Any,
-) -> Draws:
+def make_rows(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Any) -> Draws:
     """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
+    system = run.model
     if q is None:
         q = system.initial_configuration()
     elif isinstance(q, str):
         q = named_start(WHERE, system, q)
     given: dict[str, tuple[Any, tuple[int, ...]]] = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,))}
-    for name, x in parameters.items():
+    for name, x in run.parameters.items():
         given[PARAMETER + name] = (x, parameter_shape(WHERE, system, name))
-    given |= {"controller": (controller, (system.nv,)), "f_ext": (f_ext, (system.nb, 6))}
+    given |= {"controller": (run.controller, (system.nv,)), "f_ext": (run.f_ext, (system.nb, 6))}
 
     common: dict[str, Any] = {}
     own: dict[str, Array] = {}

@@ -8,31 +8,33 @@ results, which do not depend on the chunks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.errors import DeviceError, ScalarTypeError, SixdError, require_known
-from sixd.model.system import System, require_system
 from sixd.runtime.cuda.driver import driver
 from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available, get_num_threads
+from sixd.simulation.arguments import nonnegative, whole
 from sixd.simulation.controller import may_remember
-from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning, warn
-from sixd.simulation.ensemble.draws import WHERE, Draws, make_rows, simulate_arguments
-from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run
+from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning
+from sixd.simulation.ensemble.draws import WHERE, Draws, make_rows, scenario_of
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run_chunk
 from sixd.simulation.ensemble.results import Results
-from sixd.simulation.problem import PROJECTED
 from sixd.simulation.progress import Progress
-from sixd.simulation.setup import Setup, make_setup, positive, whole
-from sixd.simulation.simulate import METHODS
+from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.stepping.adaptive import ADAPTIVE
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP, rollout
 from sixd.simulation.stepping.fixed import STEP, Runner
+from sixd.simulation.user_warnings import warn
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
+
+if TYPE_CHECKING:
+    from sixd.simulation.scenario import Scenario
 
 _KEEP = ("all", "end")
 _DEVICES = ("cpu", "cuda")
@@ -51,81 +53,27 @@ _SPEED_OF_GPU, _BYTES_OF_GPU = 1e13, 1e9
 _NEVER = 10**15  # steps, more than there can be: only the start and the end are recorded
 
 
-def ensemble(
-    system: System,
+def simulate_ensemble(
+    run: Scenario,
     q: Any,
     qd: Any,
     duration: float,
     *,
     count: int | None = None,
     seed: Any = 0,
-    parameters: Mapping[str, Any] | None = None,
     processes: int | None = None,
     cluster: Any = None,
     device: str = "cpu",
     chunk: int | None = None,
     retries: int = 2,
     keep: str = "all",
-    dt: float | None = None,
-    method: str = "rk4",
-    controller: Any = None,
-    sample_time: float | None = None,
-    f_ext: Any = None,
-    forces: Any = (),
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
     record_every: int = 1,
     events: Sequence[Callable[..., Any]] = (),
-    rtol: float = 1e-9,
-    atol: float = 1e-12,
     progress: bool | Callable[[float], Any] | None = None,
 ) -> Trajectory:
-    """Simulate many motions of a system: random draws, sweeps of parameters, or both; one row each, in order.
-
-    Parameters
-    ----------
-    q, qd, parameters, controller, f_ext : each q, qd, entry of parameters, constant force and constant f_ext is one row
-        for all; an array with ``count`` rows; or a function of a ``numpy.random.Generator`` that draws one row.
-        None as for ``sixd.simulate``; q="random" draws configurations. A control law, a function (t, q, qd), is the
-        same for all rows.
-    count : number of rows; it may be omitted if an argument is an array with as many.
-    seed : row i's generator is made from (seed, i) alone; it draws q, qd, the parameters in their order, the
-        controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
-    processes : worker processes on this machine. 1: in this process, on its threads, which is the default for fixed
-        steps without a controller that is called with numbers, and for short work. Otherwise one for each core.
-    cluster : instead of processes, the address of a dask scheduler ("tcp://…"), a ``distributed.Client``, or any
-        executor like those of ``concurrent.futures``: an object with ``submit(function, *arguments)``, whose futures
-        have ``result()``, and ``add_done_callback`` or ``done()`` (pools of processes, mpi4py.futures, submitit …).
-    device : "cpu", or "cuda": the steps are computed on a GPU, by methods of fixed steps without a controller that is
-        called with numbers. In this process, unless processes or cluster is given, on GPU ``sixd.cuda.local_device()``;
-        ``processes=8`` is one process for each of eight GPUs; on a cluster each worker uses the GPU that it is given.
-    chunk : rows of a task; by default so many that a task takes half a second.
-    retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
-    keep : "all" records, or only the start and the "end".
-    dt … progress : as for ``sixd.simulate``.
-
-    Returns
-    -------
-    ``Trajectory`` with the batch (count,). The same bits as ``sixd.simulate`` gives for all rows at once, whatever the
-    chunks, processes and machines, if these have one kind of processor. Interrupted by Ctrl-C it returns the complete
-    rows, the others NaN (if none is complete, a record of all starts), with a warning, and ``interrupted`` is True.
-
-    Notes
-    -----
-    In this process a controller may be any function or object. Workers get arrays and pickled objects: draws may be any
-    function, while controllers must be functions of a module, or objects such as those of ``sixd.controllers``; a
-    cluster takes lambdas too, if cloudpickle is installed. If workers need functions of the script itself, they import
-    it, so that the call must be under ``if __name__ == "__main__":``.
-    A controller with ``sample_time`` may keep a memory: each row has a copy of its own, and an argument ``rng`` gets
-    the row's own generator.
-
-    >>> import sixd
-    >>> top = sixd.zoo.spinning_top()
-    >>> spins = sixd.ensemble(top, [0, 0.5, 0], lambda rng: [0, 0, rng.uniform(500, 1000)], 0.01, count=100, dt=1e-4)
-    >>> spins.q.shape
-    (100, 101, 3)
-    """
-    for name, choice, known in (("method", method, METHODS), ("keep", keep, _KEEP), ("device", device, _DEVICES)):
+    """Return the trajectory of many simulations of a scenario; the arguments are those of ``sixd.ensemble``."""
+    system, method = run.model, run.method
+    for name, choice, known in (("keep", keep, _KEEP), ("device", device, _DEVICES)):
         require_known(f"{WHERE}: {name}", "choice", choice, known)
     if processes is not None and cluster is not None:
         raise ScalarTypeError(f"{WHERE}: processes and cluster are both given, expected one of them. Leave one out.")
@@ -138,47 +86,45 @@ def ensemble(
     ):  # fmt: skip
         if value is not None or name in ("retries", "record_every"):
             whole(WHERE, name, value, least)
-    duration = positive(WHERE, "duration", duration, "s")
-    step = None if dt is None else positive(WHERE, "dt", dt, "s", zero=False)
-    require_system(WHERE, system)
+    duration = nonnegative(WHERE, "duration", duration, "s")
+    step = run.dt
     entropy = _entropy(seed)
     on_gpu = device != "cpu"
     if on_gpu:
         _require_gpu(method, events, cluster)
 
     # draw, and check all rows at once
-    names = tuple(parameters or ())
-    rows = make_rows(system, q, qd, controller, f_ext, parameters or {}, count, entropy)
-    shared: dict[str, Any] = {
-        "sample_time": sample_time, "forces": forces, "constraints": constraints, "stabilisation": stabilisation,
-    }  # fmt: skip
-    setup = make_setup(WHERE, system, **simulate_arguments(rows.common, rows.own, names), **shared, seed=0)
+    names = tuple(run.parameters)
+    rows = make_rows(run, q, qd, count, entropy)
+    common = replace(run, controller=None, f_ext=None, parameters={})  # draws are not sent to workers
+    setup = make_setup(WHERE, *scenario_of(common, rows.common, rows.own, names), seed=0)
     if on_gpu and setup.sampled is not None:
         raise ScalarTypeError(
             f"{WHERE}: the controller is called with numbers, on the processor, expected constant forces or a function "
             f"that can be compiled, without sample_time, for device={device!r}. Use device='cpu'."
         )
 
-    options = {**shared, "method": method, "events": tuple(events), "rtol": rtol, "atol": atol}
-    options |= {"dt": step, "record_every": record_every}
-    if keep == "end":
-        options |= {"dt": duration or None, "record_every": 1} if method in ADAPTIVE else {"record_every": _NEVER}
-    job = _job(setup, duration, options, rows, names, entropy)
+    every = record_every
+    if keep == "end" and method in ADAPTIVE:
+        common, every = replace(common, dt=duration or None), 1
+    elif keep == "end":
+        every = _NEVER
+    job = _job(setup, common, duration, every, tuple(events), rows, names, entropy)
     results = Results(setup, rows.count)
     with results.until_interrupted(), Progress(f"{WHERE} {system.name}", rows.count, progress) as bar:
         # the first steps of the first row, on the CPU: errors are raised here, and workers find compiled code on disk
         moment = duration / 1000 if method in ADAPTIVE else step or STEP
-        run(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
+        run_chunk(replace(job, duration=min(duration, moment)), 0, rows.cut(0, 1))
         job = replace(job, device=device)
-        warn(WHERE, friction_warning(setup), 2)
+        warn(WHERE, friction_warning(setup))
         for text in start_warnings(setup):
-            warn(WHERE, text, 2)
+            warn(WHERE, text)
         if method not in ADAPTIVE:
-            warn(WHERE, step_warning(Runner(setup, method, step or STEP)), 2)
+            warn(WHERE, step_warning(Runner(setup, method, step or STEP)))
         cost = _seconds_per_row(setup, method, duration, step, job.alone)
         if cluster is None and processes is None:
             processes = _default_processes(job, cost, rows.count)
-        size = chunk or _chunk_size(setup, cost, duration, options, rows.count, processes, on_gpu)
+        size = chunk or _chunk_size(setup, cost, duration, job, rows.count, processes, on_gpu)
         spans = [(first, min(first + size, rows.count)) for first in range(0, rows.count, size)]
         results.collect(_results(job, spans, rows, processes, cluster, retries), bar.update)
     return results.trajectory({"method": method, "seed": entropy, "keep": keep, "record_every": record_every})
@@ -209,15 +155,17 @@ def _entropy(seed: Any) -> Any:
 
 
 def _job(
-    setup: Setup, duration: float, options: dict[str, Any], rows: Draws, names: tuple[str, ...], entropy: Any
-) -> Job:
+    setup: Setup, scenario: Scenario, duration: float, record_every: int, events: tuple[Any, ...], rows: Draws,
+    names: tuple[str, ...], entropy: Any,
+) -> Job:  # fmt: skip
     """Return the job that all chunks share."""
     control, sampled = rows.common.get("controller"), setup.sampled
     batched = hasattr(control, "sample")  # called for all rows at once
     return Job(
-        setup.problem.system,
+        scenario,
         duration,
-        options,
+        record_every,
+        events,
         rows.common,
         names,
         entropy,
@@ -233,7 +181,7 @@ def _job(
 
 def _default_processes(job: Job, cost: float | None, count: int) -> int:
     """Return the number of processes if the user gives none; compiled steps use all threads of this one."""
-    is_compiled = job.options["method"] not in ADAPTIVE and not job.sampled
+    is_compiled = job.scenario.method not in ADAPTIVE and not job.sampled
     if is_compiled or job.device != "cpu" or (cost is not None and cost * count < _SHORT):
         return 1
     from sixd.simulation.ensemble.workers import payload_of  # imports multiprocessing
@@ -261,8 +209,7 @@ def _seconds_per_row(setup: Setup, method: str, duration: float, step: float | N
 
 
 def _chunk_size(
-    setup: Setup, cost: float | None, duration: float, options: dict[str, Any], count: int, processes: int | None,
-    on_gpu: bool,
+    setup: Setup, cost: float | None, duration: float, job: Job, count: int, processes: int | None, on_gpu: bool,
 ) -> int:  # fmt: skip
     """Return the number of rows of a chunk: half a second of work, with some chunks for every worker."""
     fair = math.ceil(count / (4 * (processes or 8)))
@@ -273,7 +220,7 @@ def _chunk_size(
         return max(1, min(fair, VECTOR))
     if processes == 1 and setup.sampled is None and not on_gpu:  # one chunk fills all threads
         cost, most, fair = cost * _CHUNK / (_CHUNK_HERE * get_num_threads()), _BYTES_HERE, count
-    numbers = max(1, duration / (options["dt"] or STEP) / options["record_every"]) * setup.problem.system.nv * 3
+    numbers = max(1, duration / (job.scenario.dt or STEP) / job.record_every) * setup.problem.system.nv * 3
     size = int(min(_CHUNK / cost if cost else count, fair, most / (8 * numbers)))
     # whole vectors of rows: an incomplete vector at the end of a chunk computes rows twice
     return max(1, size) if setup.sampled is not None or on_gpu else max(VECTOR, size // VECTOR * VECTOR)
@@ -288,7 +235,7 @@ def _results(
 
         return on_cluster(job, spans, rows.cut, cluster, retries)
     if processes == 1:
-        return ((span, run(job, span[0], rows.cut(*span))) for span in spans)
+        return ((span, run_chunk(job, span[0], rows.cut(*span))) for span in spans)
     from sixd.simulation.ensemble.workers import in_processes  # imports multiprocessing
 
     return in_processes(job, spans, rows.cut, processes or available(), retries)

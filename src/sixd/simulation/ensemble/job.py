@@ -9,25 +9,25 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sixd.engine.targets import cpu
 from sixd.errors import ScalarTypeError, WorkerError
-from sixd.model.system import System
 from sixd.runtime.threads import set_num_threads
 from sixd.simulation.controller import independent_copy, row_seed
-from sixd.simulation.ensemble.draws import WHERE, simulate_arguments
-from sixd.simulation.progress import Progress
-from sixd.simulation.quiet import quietly
-from sixd.simulation.setup import make_setup
-from sixd.simulation.simulate import run_fixed, simulate
+from sixd.simulation.ensemble.draws import WHERE, scenario_of
+from sixd.simulation.simulate import simulate_run
+from sixd.simulation.user_warnings import quietly
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
+
+if TYPE_CHECKING:
+    from sixd.simulation.scenario import Scenario
 
 Span = tuple[int, int]  # rows first … stop − 1
 _INTERPRETER = os.urandom(16)
@@ -47,9 +47,10 @@ class Job:
     include forces tau; ``device``: "cpu" or "cuda"; ``home``: the process that made the job.
     """
 
-    system: System
+    scenario: Scenario
     duration: float
-    options: dict[str, Any]
+    record_every: int
+    events: tuple[Any, ...]
     common: dict[str, Any]
     parameters: tuple[str, ...]
     entropy: Any
@@ -70,15 +71,15 @@ class ChunkResult(NamedTuple):
     processor: str
 
 
-def run(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
+def run_chunk(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
     """Return the result of rows first, first + 1, … that have these arrays."""
     size = len(own["q"])
     cuts = [slice(i, i + 1) for i in range(size)] if job.alone else [slice(0, size)]
     parts = []
     for cut in cuts:
         seed = row_seed(job.entropy, first + cut.start) if job.alone else None
-        given = simulate_arguments(job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
-        parts.append(_simulated(job, given, seed))
+        chosen = scenario_of(job.scenario, job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
+        parts.append(_simulated(job, *chosen, seed))
     facts = dict(parts[0].facts)
     for name in PER_ROW:
         if name in facts:
@@ -94,25 +95,17 @@ def _joined(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)  # records may be gigabytes: not copied for nothing
 
 
-def _simulated(job: Job, given: dict[str, Any], seed: Any) -> Trajectory:
+def _simulated(job: Job, scenario: Scenario, q: Any, qd: Any, seed: Any) -> Trajectory:
     if job.sampled:
-        given["controller"] = independent_copy(given["controller"])
+        scenario = replace(scenario, controller=independent_copy(scenario.controller))
     with quietly():  # the ensemble warns once for all rows
-        run_one = simulate if job.device == "cpu" else _simulate_on_gpu
-        found = run_one(job.system, duration=job.duration, seed=seed, progress=False, **job.options, **given)
-    if found.interrupted:
+        result: Trajectory = simulate_run(
+            "simulate", scenario, q, qd, job.duration, job.record_every, job.events, seed, progress=False,
+            hosted=job.device != "cpu",
+        )  # fmt: skip
+    if result.interrupted:
         raise KeyboardInterrupt
-    return found
-
-
-def _simulate_on_gpu(
-    system: System, *, duration: float, dt: float | None, method: str, record_every: int, events: Any, rtol: float,
-    atol: float, progress: bool, **given: Any,
-) -> Trajectory:  # fmt: skip
-    """``simulate`` by fixed steps on the GPU of this process."""
-    setup = make_setup("simulate", system, **given)
-    with Progress("", duration, progress) as bar:
-        return run_fixed(setup, method, duration, dt, record_every, bar, on_gpu=True)
+    return result
 
 
 # in other processes -----------------------------------------------------------------------------
@@ -130,12 +123,12 @@ def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
 
 
 def run_packed(payload: bytes, first: int, own: dict[str, Array]) -> ChunkResult:
-    """:func:`run` in a process that got the job as bytes."""
+    """:func:`run_chunk` in a process that got the job as bytes."""
     job = _unpacked(payload)
     if job.home != this_process():
         set_num_threads(1)  # a worker process has one core
     try:
-        return run(job, first, own)
+        return run_chunk(job, first, own)
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))

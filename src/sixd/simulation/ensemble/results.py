@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sixd.simulation.collect import make_trajectory
-from sixd.simulation.diagnostics import first_divergence, warn
+from sixd.simulation.diagnostics import first_divergence
 from sixd.simulation.ensemble.job import PER_ROW, ChunkResult, Span
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import StateRecords
+from sixd.simulation.user_warnings import warn
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
@@ -74,9 +75,9 @@ class Results:
                 x[~self.done] = np.nan
         names = ("q", "qd", "internal", "tau", "friction")
         records = StateRecords(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
-        found = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
+        found: Trajectory = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
         for text in self._warnings(found):
-            warn(self.setup.problem.where, text, 3)
+            warn(self.setup.problem.where, text)
         return found
 
     def _warnings(self, found: Trajectory) -> Iterator[str]:

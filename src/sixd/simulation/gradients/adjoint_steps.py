@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from sixd.engine.artifact import graph_text, make_rollout, recipe_key
+from sixd.engine.evaluate import evaluate
+from sixd.engine.functions import Function
 from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import TraceError
 from sixd.model.memo import known_of, remember
 from sixd.model.system import System
+from sixd.runtime.array_libraries import GPU, kind_of
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
@@ -187,17 +191,25 @@ def final_code(problem: Problem, program: Program, dtype: str, target: CodeTarge
 # the tangent space ---------------------------------------------------------------------------------
 
 
-def to_tangent(system: System, dtype: str) -> Program:
-    """Return the program (q (nq,), slopes by the entries of q (nq,)) -> gradient (nv,) in the tangent space at q."""
+def _pulled(system: System, q: Array, slopes: Array) -> Array:
+    """The gradient (nv,) in the tangent space at q (nq,), of traced scalars, from that by the entries of q (nq,)."""
+    graph = q[0].graph
+    velocity = graph.input("velocity", (system.nv,))  # a linear function of it: its transpose does not depend on it
+    rate = graph.entries(system.configuration_rate(q, velocity))
+    return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
 
-    def pulled(q: Array, slopes: Array) -> Array:
-        graph = q[0].graph
-        velocity = graph.input("velocity", (system.nv,))  # a linear function of it: its transpose does not depend on it
-        rate = graph.entries(system.configuration_rate(q, velocity))
-        return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
 
-    shapes = {"q": (system.nq,), "slopes": (system.nq,)}
-    return remember(system, ("to tangent", dtype), lambda: trace(pulled, shapes, dtype))
+_TO_TANGENT = Function("gradient", _pulled, ("q", "slopes"), {"slopes": ("nq",)}, named=False, check_finite=False)
+
+
+def tangent_gradient(system: System, q: Any, gradient: Any) -> Any:
+    """Return the gradient (rows, nv) in the tangent space at q (rows, nq) from that by the entries of q (rows, nq)."""
+    if kind_of(q) == GPU:
+        return evaluate(_TO_TANGENT, system, (), (q, gradient))
+    shapes, dtype = {"q": (system.nq,), "slopes": (system.nq,)}, q.dtype.name
+    # a short program, which is not worth compiling
+    program = remember(system, ("to tangent", dtype), lambda: trace(partial(_pulled, system), shapes, dtype))
+    return evaluated(program, (q, gradient), dtype)[0]
 
 
 def from_tangent(system: System, dtype: str) -> Program:

@@ -6,105 +6,105 @@ order. Steps that repeat a call until it converges (dry friction, contact, the m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT
-from sixd.algorithms.singular import singular_joints
 from sixd.engine.artifact import trace_request
-from sixd.engine.evaluate import require_regular
 from sixd.engine.functions import Function, Request
-from sixd.errors import unknown_name
-from sixd.forces.elements import Force
+from sixd.errors import ScalarTypeError
 from sixd.model.memo import remember
-from sixd.model.model import Model
-from sixd.model.system import System, require_system
-from sixd.simulation.problem import PROJECTED, STABILISED, Problem
-from sixd.simulation.stepping.compiled_steps import FIXED_STEP, make_step, state_shapes
+from sixd.model.system import System
+from sixd.simulation.problem import Problem
+from sixd.simulation.setup import require_inertia
+from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
+from sixd.simulation.stepping.step_code import require_fixed_steps
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 from sixd.trace.replay import replay
 
+if TYPE_CHECKING:
+    from sixd.simulation.scenario import Scenario
+
 MOST_OPERATIONS = 20_000  # of a step in line; the code of a longer one is better made of its calls
-STATE = ("q", "qd", "dt", "t")  # the first inputs
 
 
-class Setting(NamedTuple):
-    """What acts in a step, without the system: its problem has forces tau, and f_ext if ``has_f_ext``."""
+class Motion(NamedTuple):
+    """States along a motion, the start first: q (…, steps + 1, nq), qd (…, steps + 1, nv)."""
 
-    where: str
-    method: str = "rk4"
-    has_f_ext: bool = False
-    forces: tuple[Force, ...] = ()
-    parameters: tuple[str, ...] = ()
-    constraints: str = PROJECTED
-    stabilisation: float = 20.0
-
-    def problem(self, system: System, dtype: str) -> Problem:
-        """Return the problem of a system."""
-        where, _, has_f_ext, forces, parameters, constraints, stabilisation = self
-        return Problem(
-            where, system, has_tau=True, has_f_ext=has_f_ext, forces=forces, parameters=parameters,
-            constraints=constraints, stabilisation=stabilisation, limits=COARSE if dtype == "float32" else EXACT,
-        )  # fmt: skip
-
-    def check(self, system: System) -> None:
-        """Raise if a choice is unknown, or if the system cannot be moved."""
-        require_system(self.where, system)
-        if self.method not in FIXED_STEP:
-            raise unknown_name(f"{self.where}: method", "choice", self.method, FIXED_STEP)
-        if self.constraints not in (PROJECTED, STABILISED):
-            raise unknown_name(f"{self.where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
-        if any(str(s) not in self.parameters for s in system.symbols):
-            system.require_numeric(self.where)
-        if isinstance(system, Model) and not self.parameters:
-            joints = tuple(system.joint_names.index(name) + 1 for name in singular_joints(system))
-            require_regular(self.where, system, joints)
+    q: Any
+    qd: Any
 
 
-def step_request(system: System, setting: Setting, dtype: str) -> Request | None:
-    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step.
+def require_arrays(where: str, kind: str, f_ext: Any, parameters: Any) -> None:
+    """Raise unless f_ext and parameters are arrays of a kind, or None."""
+    if callable(f_ext) and not hasattr(f_ext, "shape"):
+        raise ScalarTypeError(f"{where}: f_ext is a function, expected {kind} (…, nb, 6).")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to {kind}s.")
+
+
+def equations(where: str, run: Scenario, dtype: str) -> Callable[[System], Problem]:
+    """Return the equations of motion of a scenario with forces tau, as a function that does not hold its system.
+
+    Raise if the scenario cannot be differentiated in one go.
+    """
+    system = run.model
+    require_fixed_steps(where, run.method)
+    if any(str(s) not in run.parameters for s in system.symbols):
+        system.require_numeric(where)
+    make = partial(
+        Problem, where, has_tau=True, has_f_ext=run.f_ext is not None, forces=tuple(run.forces),
+        parameters=tuple(run.parameters), constraints=run.constraints, stabilisation=run.stabilisation,
+        limits=COARSE if dtype == "float32" else EXACT,
+    )  # fmt: skip
+    require_inertia(make(system))
+    return make
+
+
+def step_request(where: str, run: Scenario, dtype: str) -> Request | None:
+    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step of a scenario.
 
     None where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation.
     """
-
-    require_system(setting.where, system)
+    system = run.model
 
     def make() -> Request | None:
-        setting.check(system)
-        request = Request(_function(system, setting, dtype), (), dtype, False)
+        request = Request(_function(where, run, dtype), (), dtype, False)
         try:
             program = trace_request(system, request)
         except _RepeatedError:
             return None
         return request if program.operations <= MOST_OPERATIONS else None
 
-    return remember(system, ("step as a function", setting, dtype), make)
+    return remember(system, ("step as a function", where, run.structure, dtype), make)
 
 
-def _function(system: System, setting: Setting, dtype: str) -> Function:
+def _function(where: str, run: Scenario, dtype: str) -> Function:
     """Return the function, which does not keep the system alive."""
-    own = setting.problem(system, dtype)
+    make, method, system = equations(where, run, dtype), run.method, run.model
+    constants, parameters = make(system).constants, make(system).parameters
     # names with a blank, as a model's symbol may be called t
     shapes: dict[str, tuple[int, ...]] = {"the q": (system.nq,), "the qd": (system.nv,), "the dt": (), "the t": ()}
-    shapes |= {name if name in setting.parameters else f"the {name}": core for name, core in own.constants.items()}
+    shapes |= {name if name in parameters else f"the {name}": core for name, core in constants.items()}
 
     def algorithm(system: System, q: Array, qd: Array, dt: Any, t: Any, *constants: Any) -> tuple[Array, Array]:
-        problem = setting.problem(system, dtype)
-        shapes = state_shapes(problem, setting.method, momenta=False)
+        problem = make(system)
+        shapes = state_shapes(problem, method, momenta=False)
         state: dict[str, Any] = {name: np.zeros(core, dtype=int)[()] for name, core in shapes.items()}
         state |= {"q": q, "qd": qd}
         if system.nq != system.nv:
             state["q"] = system.integrate_row(q, np.zeros(system.nv, dtype=int))
         if problem.nu:
             state["u"] = np.concatenate([force.start(system) for force in problem.forces])
-        step: Any = make_step(problem, setting.method, dtype, momenta=False)
+        step: Any = make_step(problem, method, dtype, momenta=False)
         after = dict(zip(state, step(_InLine(), *state.values(), dt, t, *constants), strict=True))
         return after["q"], after["qd"]
 
-    return Function(setting.where, algorithm, tuple(shapes), shapes, named=False, check_finite=False)
+    return Function(where, algorithm, tuple(shapes), shapes, named=False, check_finite=False)
 
 
 class _RepeatedError(Exception):

@@ -17,9 +17,10 @@ import numpy as np
 from sixd.engine.kernel import row_kernel
 from sixd.errors import ScalarTypeError
 from sixd.forces.elements import RigidForce
+from sixd.simulation.arguments import require_countable
 from sixd.simulation.nonsmooth.impulses.joint_rows import friction_joints
 from sixd.simulation.progress import Progress, finish
-from sixd.simulation.setup import Setup, positive, require_countable
+from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import PROJECTIONS
 from sixd.simulation.stepping.fixed import StateRecords
 from sixd.spatial.scalar import Array, is_number
@@ -44,7 +45,7 @@ def integrate_adaptively(
 ) -> Iterator[StateRecords]:
     """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
     where = setup.problem.where
-    tolerances = {name: positive(where, name, x, "1", zero=False) for name, x in (("rtol", rtol), ("atol", atol))}
+    tolerances = {"rtol": rtol, "atol": atol}
     if setup.sampled is not None:
         raise ScalarTypeError(
             f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "

@@ -14,19 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.api.manifold import integrate
-from sixd.engine.functions import Function
-from sixd.engine.kernel import batched
 from sixd.engine.public import declaration
 from sixd.engine.targets import cuda
 from sixd.errors import ScalarTypeError
 from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.hosted import HostedRollout
 from sixd.runtime.cuda.ranks import local_device
-from sixd.runtime.routine import Rollout, new_array
+from sixd.runtime.routine import new_array
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping import midpoint
-from sixd.simulation.stepping.compiled_steps import has_momenta, rollout, state_shapes
+from sixd.simulation.stepping.compiled_steps import UNSOLVED, has_momenta, rollout, state_shapes
 from sixd.spatial.scalar import Array
 
 # operations of one call: about 0.1 s of one core, which does 1.2 to 3e10 in a second
@@ -93,19 +91,21 @@ class RecordBuffer:
         return self.arrays[name][:, self.used : self.used + count]
 
 
-def normalized(setup: Setup) -> Array:
-    """Return q (rows, nq) with quaternions of unit length: moved by zero with the group's exponential."""
-    problem = setup.problem
-    if problem.system.nq == problem.system.nv:
-        return setup.q
-    # without symbols it does not depend on parameters
-    names = problem.parameters if problem.system.symbols else ()
-    move = batched(problem.where, declaration(integrate), problem.system, names, setup.dtype)
-    return move(setup.q, np.zeros_like(setup.qd), *(setup.constants[name] for name in names))
+def start_of(setup: Setup, method: str, *, momenta: bool = True) -> dict[str, Any]:
+    """Return the state before the first step by name, with unit quaternions; see :func:`state_shapes`."""
+    problem, system, q = setup.problem, setup.problem.system, setup.q
+    if system.nq != system.nv:  # moved by zero with the group's exponential; without symbols no parameter matters
+        move = setup.compiled(declaration(integrate), parameters=bool(system.symbols))
+        q = move(q, setup.zeros((setup.rows, system.nv)))
+    state = {"q": q, "qd": setup.qd, "u": setup.u}
+    if momenta and has_momenta(problem, method):
+        state |= {"p": setup.compiled(midpoint.MOMENTUM)(q, setup.qd), "v": setup.qd}
+    shapes = state_shapes(problem, method, momenta=momenta)
+    return {name: state[name] if name in state else setup.zeros((setup.rows, *shapes[name])) for name in shapes}
 
 
-def _on_gpu(setup: Setup, method: str) -> HostedRollout:
-    """Return the code of a method for the GPU of this process, for arrays of the processor."""
+def _hosted(setup: Setup, method: str) -> HostedRollout:
+    """Return the code of a method for the GPU of this process, for arrays of the CPU."""
     where = setup.problem.where
     number = local_device(where)
     target = cuda(device(where, number).architecture)
@@ -116,19 +116,19 @@ def _on_gpu(setup: Setup, method: str) -> HostedRollout:
 class Runner:
     """All rows of a setup on their way through time, in steps of length h [s], from the time ``start`` [s].
 
-    ``kept`` is where the code of a problem with functions is kept, and was perhaps kept before. ``on_gpu``: steps are
-    computed on the GPU of this process.
+    ``kept`` is where the code of a problem with functions is kept, and was perhaps kept before. ``hosted``: steps of
+    arrays of the CPU are computed on the GPU of this process.
     """
 
     def __init__(
         self, setup: Setup, method: str, h: float, start: float = 0.0, kept: dict[Any, Any] | None = None,
-        on_gpu: bool = False,
+        hosted: bool = False,
     ) -> None:  # fmt: skip
         self.method, self.h = method, h
-        self.rollout: Rollout | HostedRollout = (
-            rollout(setup.problem, method, setup.dtype, kept) if not on_gpu else _on_gpu(setup, method)
+        self.rollout: Any = (
+            _hosted(setup, method) if hosted else rollout(setup.problem, method, setup.dtype, kept, setup.target)
         )
-        self._call = _CALL_ON_GPU if on_gpu else _CALL
+        self._call = math.inf if setup.library.on_gpu else _CALL_ON_GPU if hosted else _CALL
         self._begin(setup, h, start)
 
     def restarted(self, setup: Setup, h: Array, start: float) -> Runner:
@@ -140,54 +140,41 @@ class Runner:
     def _begin(self, setup: Setup, h: Any, start: float) -> None:
         self.setup, self.start = setup, start
         self._step = h  # one for all rows, or one for each
-        problem, method = setup.problem, self.method
-        q = normalized(setup)
-        state = {"steps": np.zeros(setup.rows, setup.dtype), "q": q, "qd": setup.qd, "u": setup.u}
-        self.constants = {name: x.copy() for name, x in setup.constants.items()}
+        self.constants = dict(setup.constants)
         self._now = 0  # steps done
-        self._velocity: Callable[..., Array] | None = None
-        if has_momenta(problem, method):
-            self._velocity = self._on_rows(midpoint.VELOCITY, problem.parameters)
-            state["p"] = self._on_rows(midpoint.MOMENTUM, problem.parameters)(q, setup.qd, *self._parameters())
-            state["v"] = setup.qd
-        for name, shape in state_shapes(problem, method).items():
-            state.setdefault(name, np.zeros((setup.rows, *shape), setup.dtype))
-        self.state = {name: state[name] for name in state_shapes(problem, method)}
-
-    def _on_rows(self, function: Function, parameters: tuple[str, ...]) -> Callable[..., Array]:
-        problem = self.setup.problem
-        return batched(problem.where, function, problem.system, parameters, self.setup.dtype)
-
-    def _parameters(self) -> list[Array]:
-        return [self.constants[name] for name in self.setup.problem.parameters]
+        self.state = start_of(setup, self.method)
+        has_velocity = "qd" in self.state
+        self._velocity = None if has_velocity else setup.compiled(midpoint.VELOCITY)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is known of the steps so far: "unsolved", the number of problems of impulses that were not solved."""
-        if "unsolved" not in self.state:
+        if UNSOLVED not in self.state:
             return {}
-        counts = self.state["unsolved"].astype(int).tolist()
-        return {"unsolved": counts if self.setup.batch else counts[0]}
+        counts = self.state[UNSOLVED]
+        if self.setup.library.on_gpu:
+            return {UNSOLVED: self.setup.shaped(counts)}
+        return {UNSOLVED: counts.astype(int).tolist() if self.setup.batch else int(counts[0])}
 
     @property
     def velocity(self) -> Array:
         """Present velocity qd (rows, nv)."""
         if self._velocity is None:
             return self.state["qd"]
-        return self._velocity(self.state["q"], self.state["p"], *self._parameters())
+        return self._velocity(self.state["q"], self.state["p"])
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
-        counts = np.diff([self._now, *marks])
-        numbers = [np.array(x, self.setup.dtype, ndmin=1) for x in (self._step, self.start)]
-        constants = [*numbers, *self.constants.values()]
+        counts, library = np.diff([self._now, *marks]), self.setup.library
+        constants = [*map(self._number, (self._step, self.start)), *self.constants.values()]
         out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
         found = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
-        self.state = {name: x[:, -1].copy() for name, x in found.items()}
+        # views of a buffer would change; arrays on a GPU are results of this call alone
+        self.state = {name: x[:, -1] if library.on_gpu else x[:, -1].copy() for name, x in found.items()}
         self._now = marks[-1]
         q = found["q"][:, :kept]
         if self._velocity is not None:
-            qd = self._velocity(q, found["p"][:, :kept], *(x[:, None] for x in self._parameters()))
+            qd = self._velocity(q, found["p"][:, :kept], records=True)
             if buffer is not None:
                 buffer.next("qd", kept)[:] = qd
         else:
@@ -196,6 +183,10 @@ class Runner:
             buffer.used += kept
         u, friction = (found[name][:, :kept] if name in found else None for name in ("u", "friction"))
         return StateRecords(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
+
+    def _number(self, x: Any) -> Any:
+        """Return a number of all rows, or of each, as an array."""
+        return self.setup.number(x) if np.ndim(x) == 0 else np.array(x, self.setup.dtype)
 
     def run(
         self,
@@ -235,11 +226,13 @@ class Runner:
         self, end: int, marks: Array, on_progress: Callable[[int], Any], buffer: RecordBuffer | None
     ) -> Iterator[StateRecords]:
         """Yield the records at the marks, and advance to the step ``end``, in calls of bounded length."""
-        limit = max(_SHORTEST, int(self._call / max(self.rollout.operations * self.setup.rows, 1)))
+        limit = self._call / max(self.rollout.operations * self.setup.rows, 1)
+        limit = max(_SHORTEST, int(limit)) if limit < end else end
+        longest = end + 1 if self.setup.library.on_gpu else _LONGEST
         at, count = 0, len(marks)
         while at < count or self._now < end:
             furthest = self._now + limit
-            stop = min(int(np.searchsorted(marks, furthest, side="right")), at + _LONGEST)
+            stop = min(int(np.searchsorted(marks, furthest, side="right")), at + longest)
             call = marks[at:stop].tolist()
             kept, goal = len(call), min(end, furthest)
             # a stop between marks, or at a sample, that is not recorded

@@ -122,7 +122,7 @@ def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[A
 
 def step_rollout(
     problem: Problem, method: str, dtype: str, target: CodeTarget, kept: dict[Any, Any] | None = None
-) -> Rollout:
+) -> Any:
     """Return the code of one step as a rollout, for targets without plans: ``code([1], [q, qd, h, start, *constants])``
     returns [q, qd]. Rows whose guard is not 1 are NaN, and are counted."""
 

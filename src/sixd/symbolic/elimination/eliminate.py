@@ -10,14 +10,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, velocities
+from sixd.lazy import Expr, sympy
+from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    VectorLike,
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    velocities,
+)
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
 
 def solve_for(
-    phi: Any, q: Any, dependent: Any = None, *, near: Mapping[Any, Any] | None = None, where: str = "solve_for"
-) -> dict[Any, Any]:
+    phi: VectorLike | ExprLike,
+    q: Coordinates,
+    dependent: Coordinates | Expr | None = None,
+    *,
+    near: Mapping[Expr, Expr] | None = None,
+    where: str = "solve_for",
+) -> dict[Expr, Expr]:
     """Dependent coordinates as functions of the others, from holonomic constraints φ(q) = 0.
 
     Parameters
@@ -58,22 +73,20 @@ def solve_for(
     return {x: chosen[x] for x in q if x in chosen}
 
 
-def _listed(where: str, phi: Any) -> list[Any]:
+def _listed(where: str, phi: VectorLike | ExprLike) -> list[Expr]:
     return entries_of(where, "phi", phi) if is_listed(phi) else [phi]
 
 
-def _members(where: str, q: tuple[Any, ...], dependent: Any) -> tuple[Any, ...]:
-    found = coordinates(where, [dependent] if not is_listed(dependent) else dependent, "dependent")
-    for x in found:
+def _members(where: str, q: tuple[Expr, ...], dependent: Coordinates | Expr) -> tuple[Expr, ...]:
+    members = coordinates(where, [dependent] if not is_listed(dependent) else dependent, "dependent")
+    for x in members:
         if x not in q:
             raise unknown_name(f"{where}: dependent", "coordinate", str(x), map(str, q))
-    return found
+    return members
 
 
-def _nearest(where: str, branches: list[dict[Any, Any]], near: Mapping[Any, Any] | None) -> dict[Any, Any]:
+def _nearest(where: str, branches: list[dict[Expr, Expr]], near: Mapping[Expr, Expr] | None) -> dict[Expr, Expr]:
     """The branch whose dependent coordinates are nearest to the point's."""
-    import sympy
-
     listed = "; ".join(str(b) for b in branches[:6]) + ("; …" if len(branches) > 6 else "")
     if near is None:
         raise ModelError(f"{where}: there are {len(branches)} branches: {listed}. Give near={{coordinate: number, …}}.")
@@ -99,23 +112,23 @@ class Eliminated:
 
     T: Any
     V: Any
-    q: tuple[Any, ...]
-    qd: tuple[Any, ...]
-    map: Mapping[Any, Any]
+    q: tuple[Expr, ...]
+    qd: tuple[Expr, ...]
+    map: Mapping[Expr, Expr]
     G: Any
 
 
 def eliminate(
-    T: Any,
-    V: Any,
-    q: Any,
-    phi: Any = (),
+    T: ExprLike,
+    V: ExprLike,
+    q: Coordinates,
+    phi: VectorLike | ExprLike = (),
     *,
-    qd: Any = None,
-    dependent: Any = None,
-    near: Mapping[Any, Any] | None = None,
-    explicit: Mapping[Any, Any] | None = None,
-    new: Any = None,
+    qd: Coordinates | None = None,
+    dependent: Coordinates | Expr | None = None,
+    near: Mapping[Expr, Expr] | None = None,
+    explicit: Mapping[Expr, Expr] | None = None,
+    new: Coordinates | None = None,
 ) -> Eliminated:
     """Energies T(q, q̇) and V(q) in independent coordinates y: q = γ(y) and q̇ = (∂γ/∂y) ẏ are substituted.
 
@@ -124,7 +137,7 @@ def eliminate(
     T, V : SymPy expressions.
     q, qd : coordinates and velocities; q1 has qd1, theta has thetad, if qd is omitted.
     phi : holonomic constraints, solved by :func:`solve_for` (with ``dependent`` and ``near``), or
-    explicit : the map γ, {x: R*cos(phi), y: R*sin(phi)}; if ``phi`` is given too, the map must satisfy it.
+    explicit : the map γ, {x: R*cos(phi), y: R*sin(phi)}; with ``phi`` as well, the map must satisfy it.
     new : the new coordinates, if ``explicit`` contains others than those of q: [phi].
 
     >>> import sympy as sp
@@ -133,8 +146,6 @@ def eliminate(
     >>> eliminate(m * (xd**2 + yd**2) / 2, 0, [x, y], explicit={x: R * sp.cos(a), y: R * sp.sin(a)}, new=[a]).T
     R**2*ad**2*m/2
     """
-    import sympy
-
     where = "eliminate"
     q = coordinates(where, q)
     qd = velocities(where, q, qd, (T,))
@@ -156,7 +167,9 @@ def eliminate(
     return Eliminated(tidy(T.xreplace(full)), tidy(V.xreplace(full)), y, yd, table, G)
 
 
-def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[dict[Any, Any], tuple[Any, ...]]:
+def _explicit(
+    where: str, q: tuple[Expr, ...], explicit: Mapping[Expr, ExprLike], new: Coordinates | None
+) -> tuple[dict[Expr, Expr], tuple[Expr, ...]]:
     """The checked map, and the new coordinates."""
     if not isinstance(explicit, Mapping):
         raise ScalarTypeError(f"{where}: explicit is {explicit!r}, expected a mapping {{coordinate: expression}}.")
@@ -176,7 +189,7 @@ def _explicit(where: str, q: tuple[Any, ...], explicit: Any, new: Any) -> tuple[
     return table, y
 
 
-def _require_satisfied(where: str, phi: Any, table: Mapping[Any, Any]) -> None:
+def _require_satisfied(where: str, phi: VectorLike | ExprLike, table: Mapping[Expr, Expr]) -> None:
     for e in _listed(where, phi):
         left = expression(where, "phi", e).xreplace(dict(table))
         if not is_zero(left):

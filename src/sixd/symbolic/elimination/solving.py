@@ -7,36 +7,39 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.ring.normal_form import canonical
 
-Branch = dict[Any, Any]
+if TYPE_CHECKING:
+    Branch: TypeAlias = dict[Expr, Expr]
+
 _MOST_BRANCHES = 16  # two for each of four circles; users cannot choose among more
 
 
 class SolvedStep(NamedTuple):
-    """Equations that every one of the branches solves."""
+    """Equations, and branches each of which solves all of them."""
 
-    solved: tuple[Any, ...] = ()
+    solved: tuple[Expr, ...] = ()
     branches: Sequence[Branch] = ()
 
 
-def solutions(where: str, equations: Sequence[Any], q: Sequence[Any], candidates: Sequence[Any]) -> list[Branch]:
-    """All branches {coordinate: expression in the remaining ones}; raises ``ModelError`` if there is none."""
-    found = [b for b in _branches(where, [tidy(e) for e in equations], q, list(candidates)) if _holds(equations, b)]
-    if not found:
+def solutions(where: str, equations: Sequence[Expr], q: Sequence[Expr], candidates: Sequence[Expr]) -> list[Branch]:
+    """All branches {coordinate: expression in the remaining ones}; raises ``ModelError`` without a solution."""
+    solved = [b for b in _branches(where, [tidy(e) for e in equations], q, list(candidates)) if _holds(equations, b)]
+    if not solved:
         raise ModelError(
             f"{where}: no closed form was found for {[str(x) for x in candidates]} from {[str(e) for e in equations]}. "
             f"Choose other dependent coordinates, give the map yourself (explicit=), or keep the constraints."
         )
-    return found
+    return solved
 
 
-def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> list[Branch]:
-    """All branches: solve one equation (or all that are left), substitute it in the others, and solve these."""
+def _branches(where: str, equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> list[Branch]:
+    """All branches: solve one equation (or all that are left), substitute it into the others, and solve these."""
     left = [e for e in equations if not _vanishes(e)]
     if not left:
         return [{}]
@@ -62,66 +65,60 @@ def _branches(where: str, equations: list[Any], q: Sequence[Any], candidates: li
     return results[:_MOST_BRANCHES]
 
 
-def _linear(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
+def _linear(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> SolvedStep:
     """The coordinate with the simplest coefficient among those in which an equation is linear."""
-    import sympy
-
     best: tuple[Any, SolvedStep] | None = None
     for k, e in enumerate(equations):
         for j, x in enumerate(candidates):
-            slope = _short(e.diff(x)) if e.has(x) else sympy.Integer(0)
-            if slope == 0 or slope.has(x):
+            factor = _short(e.diff(x)) if e.has(x) else sympy.Integer(0)
+            if factor == 0 or factor.has(x):
                 continue
-            number = slope.is_number
-            cost = (slope.has(*q), not number, 0 if number else int(sympy.count_ops(slope)), k, -j)
+            number = factor.is_number
+            cost = (factor.has(*q), not number, 0 if number else int(sympy.count_ops(factor)), k, -j)
             if best is None or cost < best[0]:
-                best = cost, SolvedStep((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / slope)}])
+                best = cost, SolvedStep((e,), [{x: _short(-e.xreplace({x: sympy.Integer(0)}) / factor)}])
     return best[1] if best is not None else SolvedStep()
 
 
-def _single(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
+def _single(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> SolvedStep:
     """One equation, for a coordinate that occurs in no other equation."""
     for e in equations:
         for x in reversed(candidates):
             if e.has(x) and not any(f.has(x) for f in equations if f is not e):
-                found = [{x: value} for value in _roots(e, x)]
-                if found:
-                    return SolvedStep((e,), found)
+                branches = [{x: value} for value in _roots(e, x)]
+                if branches:
+                    return SolvedStep((e,), branches)
     return SolvedStep()
 
 
-def _together(equations: list[Any], q: Sequence[Any], candidates: list[Any]) -> SolvedStep:
+def _together(equations: list[Expr], q: Sequence[Expr], candidates: list[Expr]) -> SolvedStep:
     """All equations at once, by SymPy, with one angle at most: on a loop of rods SymPy searches for minutes."""
-    import sympy
-
     if len(equations) == 1:
         return SolvedStep()
-    turns = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
+    waves = {f for e in equations for f in e.atoms(sympy.sin, sympy.cos)}
     for unknowns in itertools.combinations(reversed(candidates), len(equations)):
-        angles = [x for x in unknowns if any(f.has(x) for f in turns)]
+        angles = [x for x in unknowns if any(f.has(x) for f in waves)]
         if len(angles) > 1 or not all(_is_plain(e, x) for e in equations for x in unknowns):
             continue
         try:
-            found = sympy.solve(equations, unknowns, dict=True)
+            branches = sympy.solve(equations, unknowns, dict=True)
         except (NotImplementedError, sympy.PolynomialError):
             continue
-        full = [{x: _plain_roots(b[x]) for x in unknowns} for b in found if set(b) == set(unknowns)]
+        full = [{x: _plain_roots(b[x]) for x in unknowns} for b in branches if set(b) == set(unknowns)]
         if full:
             return SolvedStep(tuple(equations), full)
     return SolvedStep()
 
 
-def _roots(e: Any, x: Any) -> Iterator[Any]:
+def _roots(e: Expr, x: Expr) -> Iterator[Expr]:
     """Solutions of e = 0 for x: for a cos x + b sin x + c by arcs, else by SymPy."""
-    import sympy
-
     form = _cosine_form(e, x)
     if form is None:
         try:
-            found = sympy.solve(e, x) if _is_plain(e, x) else []
+            roots = sympy.solve(e, x) if _is_plain(e, x) else []
         except (NotImplementedError, sympy.PolynomialError):
-            found = []
-        yield from map(_plain_roots, found)
+            roots = []
+        yield from map(_plain_roots, roots)
         return
     a, b, c = form
     if a == 0:
@@ -135,10 +132,8 @@ def _roots(e: Any, x: Any) -> Iterator[Any]:
         yield from (middle + arc, middle - arc)
 
 
-def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
+def _cosine_form(e: Expr, x: Expr) -> tuple[Any, Any, Any] | None:
     """(a, b, c) of e = a cos x + b sin x + c, up to a factor, with a, b, c free of x; None if e has another form."""
-    import sympy
-
     c, s = sympy.Dummy("c"), sympy.Dummy("s")
     above = canonical(sympy.fraction(sympy.together(e))[0])  # sums of angles expanded, no sin²
     flat = sympy.expand(above.xreplace({sympy.cos(x): c, sympy.sin(x): s}))
@@ -150,13 +145,11 @@ def _cosine_form(e: Any, x: Any) -> tuple[Any, Any, Any] | None:
     return _short(a), _short(b), _short(rest)
 
 
-def _is_plain(e: Any, x: Any) -> bool:
+def _is_plain(e: Expr, x: Expr) -> bool:
     """Whether x occurs in an equation in one way only: as x, in sine and cosine, or in one other function.
 
-    On other equations SymPy searches for half a minute before it gives up.
+    On other equations SymPy searches for half a minute before it fails.
     """
-    import sympy
-
     above = sympy.fraction(sympy.together(e))[0]
     try:
         ways = {g for g in sympy.Poly(above).gens if g.has(x)}
@@ -165,56 +158,49 @@ def _is_plain(e: Any, x: Any) -> bool:
     return len(ways) < 2 or ways <= {sympy.sin(x), sympy.cos(x)}
 
 
-def _plain_roots(value: Any) -> Any:
+def _plain_roots(value: Expr) -> Any:
     """Radicands multiplied out: √(R² - x²), not √((R - x)(R + x))."""
-    import sympy
-
     half = sympy.Rational(1, 2)
     return value.replace(lambda e: e.is_Pow and e.exp == half, lambda e: sympy.sqrt(sympy.expand(e.base)))
 
 
-def _has_branches(e: Any) -> bool:
+def _has_branches(e: Expr) -> bool:
     """Whether it contains roots or arcs, which the normal form of polynomials does not simplify."""
-    import sympy
-
     arcs = e.has(sympy.acos, sympy.asin, sympy.atan2, sympy.atan)
     return arcs or any(not p.exp.is_Integer for p in e.atoms(sympy.Pow))
 
 
-def _short(e: Any) -> Any:
+def _short(e: Expr) -> Any:
     """:func:`tidy` if that is fast, else the expression itself."""
     return e if _has_branches(e) or _is_infinite(e) else tidy(e)
 
 
-def _vanishes(e: Any) -> bool:
+def _vanishes(e: Expr) -> bool:
     """Whether e = 0: exact, or, if it has roots or arcs, by its values at points in 40 digits."""
     return not _is_infinite(e) and (_vanishes_at_points(e) if _has_branches(e) else is_zero(e))
 
 
-def _is_infinite(e: Any) -> bool:
-    import sympy
-
+def _is_infinite(e: Expr) -> bool:
     return bool(e.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo))
 
 
-def _holds(equations: Sequence[Any], branch: Branch) -> bool:
+def _holds(equations: Sequence[Expr], branch: Branch) -> bool:
     finite = not any(map(_is_infinite, branch.values()))
     return finite and all(_vanishes(e.xreplace(branch)) for e in equations)
 
 
-def _vanishes_at_points(value: Any) -> bool:
+def _vanishes_at_points(value: Expr) -> bool:
     """Whether a value is zero at points of its symbols, real or not.
 
     Rounding in 40 digits stays below 1e-25; floats in the expression are good to 1e-15 and leave less than 1e-10.
     """
     import mpmath
-    import sympy
 
-    def turn(y: Any, x: Any) -> Any:  # atan2 of complex numbers too
+    def angle(y: complex, x: complex) -> Any:  # atan2, of complex numbers too
         return -1j * mpmath.log((x + 1j * y) / mpmath.sqrt(x * x + y * y))
 
     symbols = sorted(value.free_symbols, key=sympy.default_sort_key)
-    function = sympy.lambdify(symbols, value, [{"atan2": turn}, "mpmath"])
+    function = sympy.lambdify(symbols, value, [{"atan2": angle}, "mpmath"])
     with mpmath.workdps(40):
         # points whose components have no relations: roots of primes, of magnitude about 1
         points = [[mpmath.sqrt(sympy.prime(k + 2 + shift)) / (k + 2) for k in range(len(symbols))] for shift in (0, 7)]

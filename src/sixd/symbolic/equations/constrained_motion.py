@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +11,13 @@ import numpy as np
 from sixd.algorithms.constrained import dynamics
 from sixd.algorithms.constrained.rows import is_timed
 from sixd.errors import ModelError, ShapeError
+from sixd.lazy import Expr, Symbol, sympy
+from sixd.model.constraint import Constraint
+from sixd.symbolic.arguments import Coordinates, VectorLike
 from sixd.symbolic.echelon import tidy
 from sixd.symbolic.elimination.eliminate import eliminate
 from sixd.symbolic.elimination.remainders import on_constraints
-from sixd.symbolic.equations.printing import entries, shorthand_note, symbol_letters, text_letters
+from sixd.symbolic.equations.printing import entries, paragraphs, symbol_letters, text_letters
 from sixd.symbolic.lagrange.euler_lagrange import EulerLagrange, euler_lagrange
 from sixd.symbolic.ring.derivative import real_derivative
 from sixd.symbolic.writing.latex import latex
@@ -50,9 +53,9 @@ class ConstrainedEquations:
     """
 
     equations: Equations
-    motion: tuple[Any, ...]
-    rows: tuple[Any, ...]
-    projected: tuple[Any, ...]
+    motion: tuple[Expr, ...]
+    rows: tuple[Expr, ...]
+    projected: tuple[Expr, ...]
     A: Any
     A_rate: Any
     P: Any
@@ -79,9 +82,7 @@ class ConstrainedEquations:
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The same as Markdown, each part below its general form."""
         blocks = self._latex(short, digits)
-        parts = [f"${heading}$:\n\n$$\n{aligned_latex(pairs)}\n$$" for heading, pairs in blocks]
-        note = shorthand_note(parts)
-        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+        return paragraphs([f"${heading}$:\n\n$$\n{aligned_latex(pairs)}\n$$" for heading, pairs in blocks])
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
@@ -94,33 +95,29 @@ class ConstrainedEquations:
         motion = r"M \ddot q + C \dot q + g + b = u + A^T \lambda"
         rows, projected = r"A \ddot q + \dot A \dot q = \dot c", r"P \ddot q = P M^{-1} (u - C \dot q - g - b)"
 
-        def written(x: Any) -> str:
+        def written(x: Expr) -> str:
             return latex(x, letters, short=short, digits=digits)
 
-        found = self._blocks(motion, rows, projected)
-        return [(heading, [(written(e.lhs), written(e.rhs)) for e in lines]) for heading, lines in found]
+        blocks = self._blocks(motion, rows, projected)
+        return [(heading, [(written(e.lhs), written(e.rhs)) for e in lines]) for heading, lines in blocks]
 
-    def _blocks(self, *headings: str) -> list[tuple[str, tuple[Any, ...]]]:
+    def _blocks(self, *headings: str) -> list[tuple[str, tuple[Expr, ...]]]:
         return list(zip(headings, (self.motion, self.rows, self.projected), strict=True))
 
 
-_LONG = 300  # operations; common factors of longer fractions take minutes to find
+_LONG = 300  # operations; factoring longer fractions takes minutes
 
 
-def constrained(system: Equations, tau: Any) -> Constrained:
+def constrained(system: Equations, tau: VectorLike | None) -> Constrained:
     """See ``Equations.constrained``."""
-    import sympy
-
     q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, _forces(system, tau, "constrained")))
-    found = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
+    solution = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
     written = _written(system)
-    return Constrained(*(sympy.Matrix(len(x), 1, [written(e) for e in x]) for x in found))
+    return Constrained(*(sympy.Matrix(len(x), 1, [written(e) for e in x]) for x in solution))
 
 
-def _forces(system: Equations, tau: Any, where: str) -> list[Any]:
+def _forces(system: Equations, tau: VectorLike | None, where: str) -> list[Expr]:
     """The generalised forces, by default u1, u2, …"""
-    import sympy
-
     if tau is None:
         return [sympy.Symbol(f"u{k + 1}") for k in range(system.nv)]
     forces = [sympy.sympify(x) for x in tau]
@@ -131,8 +128,6 @@ def _forces(system: Equations, tau: Any, where: str) -> list[Any]:
 
 def rate_of_rows(system: Equations) -> Any:
     """See ``Equations.A_rate``."""
-    import sympy
-
     if system.nq != system.nv:
         raise ModelError(
             f"A_rate: {system.name!r} has quaternions among its coordinates, expected as many coordinates as "
@@ -145,10 +140,8 @@ def rate_of_rows(system: Equations) -> Any:
     return sympy.Matrix(A.rows, A.cols, [_tidy_if_short(e) for e in rates])
 
 
-def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
+def constrained_equations(system: Equations, tau: VectorLike | None) -> ConstrainedEquations:
     """See ``Equations.constrained_equations``."""
-    import sympy
-
     if not system.constraints:
         raise ModelError(
             f"constrained_equations: {system.name!r} has no constraints, expected at least one. Its equations are "
@@ -163,7 +156,7 @@ def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
     free = P * system.M.adjugate() * (u - system.h) / _tidy_if_short(system.M.det())
     pushed, written = A.T * lam, _written(system)
 
-    def equal(lhs: Any, rhs: Any) -> tuple[Any, ...]:
+    def equal(lhs: Iterable[Expr], rhs: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple(sympy.Eq(a, b, evaluate=False) for a, b in zip(lhs, rhs, strict=True))
 
     return ConstrainedEquations(
@@ -175,27 +168,27 @@ def constrained_equations(system: Equations, tau: Any) -> ConstrainedEquations:
     )
 
 
-def _target_rates(system: Equations, constraint: Any, time: Any) -> list[Any]:
+def _target_rates(system: Equations, constraint: Constraint, time: Symbol) -> list[Expr]:
     """ċ of the rows of one constraint."""
-    import sympy
-
     count = len(constraint.jacobian(system, np.array(list(system.q), dtype=object)))
-    given = constraint.target(time)
-    return [sympy.Integer(0)] * count if given is None else [sympy.sympify(x).diff(time) for x in given]
+    target = constraint.target(time)
+    return [sympy.Integer(0)] * count if target is None else [sympy.sympify(x).diff(time) for x in target]
 
 
 def projections(system: Equations) -> Projections:
     """See ``Equations.projections``."""
-    import sympy
-
     n = system.nv
-    found, written = dynamics.projections(system, np.array(list(system.q), dtype=object)), _written(system)
-    P = sympy.Matrix(n, n, [written(e) for e in found[0].ravel()])
+    projection, written = dynamics.projections(system, np.array(list(system.q), dtype=object))[0], _written(system)
+    P = sympy.Matrix(n, n, [written(e) for e in projection.ravel()])
     return Projections(P, P.T)
 
 
 def eliminated(
-    system: Equations, explicit: Mapping[Any, Any] | None, new: Any, dependent: Any, near: Mapping[Any, Any] | None
+    system: Equations,
+    explicit: Mapping[Expr, Expr] | None,
+    new: Coordinates | None,
+    dependent: Coordinates | Expr | None,
+    near: Mapping[Expr, Expr] | None,
 ) -> EulerLagrange:
     """See ``Equations.eliminate``."""
     if any(system.lossy) or system.nq != system.nv:
@@ -214,21 +207,19 @@ def eliminated(
         kept = [x for x in system.q if x not in explicit]
         new = kept + sorted(fresh, key=str) if fresh else None
     T, V = (p.to_sympy(exact=True) for p in system.form.energies)
-    options = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
-    found = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
-    inputs = found.G.T * system.input_matrix.xreplace(dict(found.map))
-    absent = {"dissipation": None, "b": None, "constraints": (), "parameters": (), "bodies": None}
-    return euler_lagrange(found.T, found.V, found.q, found.qd, inputs, **absent)
+    options: dict[str, Any] = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
+    free = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
+    inputs = free.G.T * system.input_matrix.xreplace(dict(free.map))
+    absent: dict[str, Any] = {"dissipation": None, "b": None, "constraints": (), "parameters": (), "bodies": None}
+    return euler_lagrange(free.T, free.V, free.q, free.qd, inputs, **absent)
 
 
-def _written(system: Equations) -> Callable[[Any], Any]:
-    """A function that makes a short expression readable where the holonomic constraints hold."""
+def _written(system: Equations) -> Callable[[Expr], Expr]:
+    """A function that simplifies a short expression where the holonomic constraints hold."""
     write = on_constraints(list(system.phi), list(system.q))
     return lambda e: _tidy_if_short(e, write)
 
 
-def _tidy_if_short(e: Any, write: Callable[[Any], Any] = tidy) -> Any:
-    """A short expression made readable, a long one unchanged."""
-    import sympy
-
+def _tidy_if_short(e: Expr, write: Callable[[Expr], Expr] = tidy) -> Any:
+    """A short expression simplified, a long one unchanged."""
     return write(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)

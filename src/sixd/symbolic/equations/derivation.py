@@ -1,6 +1,6 @@
 """Lagrange's equations step by step: T, V, L, ∂L/∂q̇, its time derivative, ∂L/∂q, collected into M, C and g.
 
-Each step is computed in the ring from the energies, and holds for equations from a model as for those from energies.
+Each step is computed in the ring from the energies, for equations from a model and for those from energies.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.equations import printing
 from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
@@ -26,7 +27,7 @@ class Derivation:
     """The steps from the energies to the equations of motion d/dt ∂L/∂q̇ - ∂L/∂q + r = τ, as SymPy expressions.
 
     ``T``, ``V``, ``L`` = T - V; columns (n,): ``dL_dqd`` = ∂L/∂q̇ (the momenta), ``ddt_dL_dqd`` = d/dt ∂L/∂q̇, which
-    contains the accelerations, ``dL_dq`` = ∂L/∂q, ``resistance`` r (damping, friction: what L does not contain),
+    contains the accelerations, ``dL_dq`` = ∂L/∂q, ``resistance`` r (forces not in L: damping and friction),
     ``tau`` their sum; and the same collected: ``M`` (n, n), ``C`` (n, n), ``g`` (n,), ``b`` (n,) with
     τ = M q̈ + C q̇ + g + b, which is T(q) f for inputs f. ``equations`` are the equations that they belong to.
 
@@ -52,7 +53,7 @@ class Derivation:
         force = printing.motion_form(self.equations).partition(" = ")[2]
         blocks = [f"{self.equations.name}: d/dt ∂L/∂q̇ - ∂L/∂q{' + r' * self._resisted} = {force}, L = T - V"]
 
-        def written(x: Any) -> str:
+        def written(x: Expr) -> str:
             return text(x, letters)
 
         for heading, lines in self._blocks(letters, written, "∂", "d/dt "):
@@ -68,12 +69,10 @@ class Derivation:
         return aligned_latex(line for _, block in self._latex_blocks(letters, short, digits) for line in block)
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
-        """The steps as Markdown, a line above each that says what it is."""
+        """The steps as Markdown, each below its heading."""
         letters = printing.symbol_letters(self.equations)
         blocks = self._latex_blocks(letters, short, digits)
-        parts = [f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks]
-        note = printing.shorthand_note(parts)
-        return "\n\n".join(parts + [note] * bool(note)) + "\n"
+        return printing.paragraphs([f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks])
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
@@ -92,27 +91,25 @@ class Derivation:
         return [name for name in printing.chosen_fields(self.equations, ()) if name != "A"]
 
     def _latex_blocks(
-        self, letters: dict[Any, str], short: bool, digits: int | None
+        self, letters: dict[Expr, str], short: bool, digits: int | None
     ) -> list[tuple[str, list[tuple[str, str]]]]:
-        def written(x: Any) -> str:
+        def written(x: Expr) -> str:
             return latex(x, letters, short=short, digits=digits)
 
-        found = self._blocks(letters, written, r"\partial ", r"\frac{d}{dt} ")
-        blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in found]
+        steps = self._blocks(letters, written, r"\partial ", r"\frac{d}{dt} ")
+        blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in steps]
         fields = [(printing.NAMES.get(name, name), getattr(self.equations, name)) for name in self._collected]
         collected = [line for name, value in fields for line in _matrix_lines(name, value, written)]
         form = printing.form_latex(printing.motion_form(self.equations))
         return [*blocks, (f"Collected, ${form}$", collected)]
 
     def _blocks(
-        self, letters: dict[Any, str], written: Callable[[Any], str], curly: str, rate: str
+        self, letters: dict[Expr, str], written: Callable[[Expr], str], curly: str, rate: str
     ) -> list[tuple[str, list[tuple[str, Any]]]]:
-        """Headings, and below them left sides in the given letters with their expressions."""
-        import sympy
-
+        """Headings, and below them left sides in these letters with their expressions."""
         tex = curly != "∂"
 
-        def partial(x: Any) -> str:
+        def partial(x: Expr) -> str:
             below = letters[x]
             return f"\\frac{{{curly}L}}{{{curly}{below}}}" if tex else f"∂L/∂{below}"
 
@@ -128,14 +125,14 @@ class Derivation:
             ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
             ("Momenta", list(zip(map(partial, system.qd), self.dL_dqd, strict=True))),
             ("Their rates", [(rate + partial(v), x) for v, x in zip(system.qd, self.ddt_dL_dqd, strict=True)]),
-            ("Slopes of L", list(zip(map(partial, system.q), self.dL_dq, strict=True))),
+            ("Derivatives of L", list(zip(map(partial, system.q), self.dL_dq, strict=True))),
             *(resistance if self._resisted else []),
             ("Forces", list(zip(forces, self.tau, strict=True))),
         ]
 
 
-def _matrix_lines(name: str, value: Any, written: Callable[[Any], str]) -> list[tuple[str, str]]:
-    """A matrix as it is, or where it would be too wide its entries, a line for each."""
+def _matrix_lines(name: str, value: Matrix, written: Callable[[Expr], str]) -> list[tuple[str, str]]:
+    """A matrix as one line, or its entries, a line for each, if it is too wide."""
     whole = written(value)
     if max(map(latex_width, whole.split(r"\\"))) <= WIDEST:
         return [(name, whole)]
@@ -151,8 +148,6 @@ def _matrix_lines(name: str, value: Any, written: Callable[[Any], str]) -> list[
 
 def derivation(system: Equations) -> Derivation:
     """See ``Equations.derivation``."""
-    import sympy
-
     if system.nq != system.nv:
         raise ModelError(
             f"derivation: {system.name!r} has quaternions among its coordinates, whose rates are not its velocities, "
@@ -169,9 +164,9 @@ def derivation(system: Equations) -> Derivation:
         moved = [p.diff(x) * v for x, v in zip(q, speeds, strict=True)]
         return sum(moved + [p.diff(v) * a for v, a in zip(qd, accelerations, strict=True)], ring.zero)
 
-    rates, slopes = [rate(p) for p in momenta], [(T - V).diff(x) for x in q]
+    rates, gradient = [rate(p) for p in momenta], [(T - V).diff(x) for x in q]
     forces = form.polys["M"] @ accelerations + form.coriolis @ speeds + form.polys["g"] + form.polys["b"]
-    rest = [f - p + s for f, p, s in zip(forces, rates, slopes, strict=True)]
+    rest = [f - p + s for f, p, s in zip(forces, rates, gradient, strict=True)]
 
     def column(polys: Sequence[Poly]) -> Any:
         return sympy.Matrix(len(polys), 1, [form.collected(ring.convert(p)) for p in polys])
@@ -179,7 +174,7 @@ def derivation(system: Equations) -> Derivation:
     return Derivation(
         system,
         *(form.collected(T), system.V, form.collected(T) - system.V),
-        *(column(momenta), column(rates), column(slopes)),
+        *(column(momenta), column(rates), column(gradient)),
         sympy.Matrix(len(rest), 1, [form.shown(ring.convert(p)) for p in rest]),
         *(system.tau, system.M, system.C, system.g, system.b),
     )

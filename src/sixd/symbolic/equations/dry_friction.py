@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from sixd.lazy import Expr, sympy
 from sixd.model.memo import remember
 from sixd.symbolic.equations.equations import Equations
 
@@ -11,7 +12,7 @@ from sixd.symbolic.equations.equations import Equations
 class DryFriction(NamedTuple):
     """The forces F (nv,) in b = F sign(q̇) + …, functions of q; and the coordinates with forces that jump otherwise."""
 
-    coefficients: list[Any]
+    coefficients: list[Expr]
     others: tuple[str, ...]
 
 
@@ -19,9 +20,7 @@ def dry_friction(equations: Equations) -> DryFriction:
     """Return the dry friction of a system; computed once."""
 
     def compute() -> DryFriction:
-        import sympy
-
-        coefficients: list[Any] = [sympy.Integer(0)] * equations.nv
+        coefficients: list[Expr] = [sympy.Integer(0)] * equations.nv
         others = []
         if any(equations.lossy):
             for i, (qd, force) in enumerate(zip(equations.qd, equations.b, strict=True)):

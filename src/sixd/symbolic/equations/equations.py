@@ -22,12 +22,14 @@ from sixd.algorithms.kinematics import body_poses, pose
 from sixd.engine.functions import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.model.constraint import Constraint
 from sixd.model.joints import replace_parameters
 from sixd.model.numbers import substitutions
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
-from sixd.spatial.scalar import Array, is_sympy
+from sixd.spatial.scalar import Array, Scalar, is_sympy
+from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
 from sixd.symbolic.equations.derivation import Derivation, derivation
@@ -44,7 +46,7 @@ class Equations(System):
     symbols, C_ij = Σ_k Γ_ijk q̇_k), ``g`` (gravity and other forces of potential energy), ``b`` (damping, friction,
     springs of a model; dissipation and gyroscopic terms of a Lagrangian), ``h`` = C q̇ + g + b, ``tau`` = M q̈ + h,
     energies ``T``, ``V``, Lagrangian ``L``; ``A`` of the constraints. Each is made on first access. ``model`` is the
-    (snapped) model they belong to, or None; ``snapped`` lists the numbers changed in it; ``lossy`` says which
+    (snapped) model that they describe, or None; ``snapped`` lists the numbers changed in it; ``lossy`` says which
     coordinates have dissipation; ``form`` holds the entries as elements of a polynomial ring.
 
     The object is accepted wherever a Model is: ``sixd.forward_dynamics(equations, q, qd, tau)``, ``sixd.compile``.
@@ -58,13 +60,11 @@ class Equations(System):
         constraints: tuple[Constraint, ...],
         lossy: tuple[bool, ...],
         symbols: tuple[Any, ...],
-        input_matrix: Any = None,
-        model: Any = None,
+        input_matrix: Matrix | None = None,
+        model: System | None = None,
         snapped: tuple[Moved, ...] = (),
         drawn: tuple[DrawnBody, ...] = (),
     ) -> None:
-        import sympy
-
         self.name, self.form = name, form
         self.ring, self.polys, self.parallel = form.ring, form.polys, form.parallel
         self.q, self.qd, self.qdd = form.q, form.qd, form.qdd
@@ -74,7 +74,7 @@ class Equations(System):
         self.model, self.snapped, self.drawn = model, snapped, drawn
         self.nb = model.nb if model is not None else len(drawn)
         self.joint_names = model.joint_names if model is not None else tuple(map(str, form.q))
-        self._values: dict[Any, Any] = {}  # scalars for symbols, given by with_values
+        self._values: dict[Any, Any] = {}  # scalars for symbols, from with_values
 
     # SymPy fields ---------------------------------------------------------------------------------
 
@@ -87,11 +87,7 @@ class Equations(System):
     tau = property(attrgetter("form.tau"), doc="M q̈ + h (nv,): the generalised forces that produce the motion.")
     T = property(attrgetter("form.T"), doc="Kinetic energy.")
     V = property(attrgetter("form.V"), doc="Potential energy.")
-
-    @property
-    def L(self) -> Any:
-        """Lagrangian T - V."""
-        return self.T - self.V
+    L = property(lambda self: self.T - self.V, doc="Lagrangian T - V.")
 
     @cached_property
     def A(self) -> Any:
@@ -131,18 +127,18 @@ class Equations(System):
         """Jacobian (6, nv) of a frame, angular rows first."""
         return self._frame_matrix("jacobian", jacobian, frame=frame, expressed_in=expressed_in)
 
-    def _frame_matrix(self, name: str, algorithm: Callable[..., Any], **options: Any) -> Any:
+    def _frame_matrix(self, name: str, algorithm: Callable[..., Any], **options: str) -> Any:
         if self.model is None:
-            raise ModelError(f"{name}: {self.name!r} was given by energies and has no frames, expected a model's.")
+            raise ModelError(f"{name}: {self.name!r} is given by energies and has no frames, expected a model's.")
         system = ring_system(self.model, self.ring)
         return self.form.shown_rows([system.apply(name, algorithm, self.form.ring_q, **options)])
 
     # constrained and linearized motion ------------------------------------------------------------
 
-    def constrained(self, tau: Any = None) -> constrained_motion.Constrained:
+    def constrained(self, tau: VectorLike | None = None) -> constrained_motion.Constrained:
         """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
 
-        The time of prescribed rates is t. Results use φ(q) = 0, and hold where it does; long ones are not simplified.
+        The time of prescribed rates is t. Results hold where φ(q) = 0; long ones are not simplified.
         """
         return constrained_motion.constrained(self, tau)
 
@@ -150,17 +146,17 @@ class Equations(System):
         """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
         return constrained_motion.projections(self)
 
-    def constrained_equations(self, tau: Any = None) -> constrained_motion.ConstrainedEquations:
+    def constrained_equations(self, tau: VectorLike | None = None) -> constrained_motion.ConstrainedEquations:
         """M q̈ + C q̇ + g + b = τ + Aᵀλ with A q̈ + Ȧ q̇ = ḃ in symbols, and projected: P q̈ = P M⁻¹(τ - C q̇ - g - b).
 
         ``tau`` (nv,) are the symbols u1, u2, … if omitted; the multipliers are lambda1, lambda2, …
         """
         return constrained_motion.constrained_equations(self, tau)
 
-    def input_range(self, lower: Any, upper: Any) -> InputRange:
+    def input_range(self, lower: VectorLike | ExprLike, upper: VectorLike | ExprLike) -> InputRange:
         """Generalised forces τ = T(q) f of inputs within a box, lower ≤ f ≤ upper (m,) each: bounds and corners.
 
-        Numbers or symbols; a scalar holds for all inputs.
+        Limits are numbers or symbols; a scalar applies to all inputs.
         """
         return input_range(self, lower, upper)
 
@@ -168,8 +164,8 @@ class Equations(System):
         self,
         explicit: Mapping[Any, Any] | None = None,
         *,
-        new: Any = None,
-        dependent: Any = None,
+        new: Coordinates | None = None,
+        dependent: Coordinates | Expr | None = None,
         near: Mapping[Any, Any] | None = None,
     ) -> Equations:
         """The equations in independent coordinates: the holonomic constraints solved, or satisfied by ``explicit``.
@@ -183,7 +179,9 @@ class Equations(System):
         """
         return Equations(self.name, **constrained_motion.eliminated(self, explicit, new, dependent, near)._asdict())
 
-    def linearize(self, q: Any, qd: Any = None, f: Any = None) -> linearization.Linear:
+    def linearize(
+        self, q: VectorLike, qd: VectorLike | None = None, f: VectorLike | ExprLike | None = None
+    ) -> linearization.Linear:
         """(A, B) of ẋ = A x + B u for small deviations x = (δq, δq̇) and u = δf from a state and input force.
 
         q, qd (n,) and f (m,) are numbers or SymPy expressions; qd and f are zero if omitted. Shapes (2n, 2n), (2n, m).
@@ -199,7 +197,7 @@ class Equations(System):
 
     # printing -------------------------------------------------------------------------------------
 
-    def latex(self, *fields: Any, short: bool = True, digits: int | None = 4) -> str:
+    def latex(self, *fields: str | Expr | Matrix, short: bool = True, digits: int | None = 4) -> str:
         """LaTeX of some fields ("M", "C", "g", "tau", "Gamma", …), one equation per line; by default M, C, g, and b,
         A and the input matrix T(q) unless they are zero, empty or the identity.
 
@@ -240,7 +238,7 @@ class Equations(System):
         """The equations with symbols (or their names) replaced by numbers or expressions."""
         table = substitutions(self, values)
 
-        def change(x: Any) -> Any:
+        def change(x: Scalar) -> Any:
             return x.xreplace(table) if is_sympy(x) else x
 
         form = self.form.replaced(table)
@@ -278,7 +276,7 @@ class Equations(System):
         """Whether all parameters have values by ``with_values``."""
         return bool(self._values) and not self.symbols
 
-    def evaluate(self, field: Any, q: Array, qd: Array | None = None) -> Array:
+    def evaluate(self, field: Matrix | list[Expr], q: Array, qd: Array | None = None) -> Array:
         """Values of a SymPy matrix or array, or of a list of expressions, in one state of any scalar; same shape."""
         table = dict(zip(self.q, q, strict=True)) | self._values
         if qd is not None:
@@ -287,10 +285,10 @@ class Equations(System):
         flat = field if isinstance(field, list) else np.array(field.tolist(), dtype=object).ravel()
         return evaluate_expressions(flat, table, self.name).reshape(shape)
 
-    # functions of the library on one row ----------------------------------------------------------
+    # functions of the library on one state --------------------------------------------------------
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """Compute the function of the library called ``name`` on one row: by a method here, or by the model."""
+        """Compute the function of the library called ``name`` on one state: by a method here, or by the model."""
         if "f_ext" in options:
             self.require_bodies(name)
         if self.model is None or hasattr(self, f"{name}_row"):
@@ -303,10 +301,10 @@ class Equations(System):
 
     def refusal(self, name: str) -> str:
         """The message for a function that is not defined for a system given by energies."""
-        rows = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
-        known = {n for n, row in rows.items() if LIBRARY[n].generic or hasattr(self, row)}
+        methods = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
+        known = {n for n, method in methods.items() if LIBRARY[n].generic or hasattr(self, method)}
         names = ", ".join(sorted(known - (set() if self.drawn else {"body_poses"})))
-        return f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It answers {names}."
+        return f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It has {names}."
 
     def mass_matrix_row(self, q: Array) -> Array:
         """M (nv, nv)."""
@@ -333,7 +331,7 @@ class Equations(System):
         return self.evaluate(list(self.g), q)
 
     def passive_force_row(self, q: Array, qd: Array) -> Array:
-        """b (nv,); of a system given by energies g + b, since its springs are part of g."""
+        """b (nv,); g + b of a system given by energies, since its springs are part of g."""
         return self.evaluate(list(self.b if self.model is not None else self.g + self.b), q, qd)
 
     def bias_force_row(self, q: Array, qd: Array) -> Array:

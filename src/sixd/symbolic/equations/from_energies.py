@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sixd.lazy import Expr
+from sixd.symbolic.arguments import ExprLike, MatrixLike, VectorLike
 from sixd.symbolic.equations.equations import Equations
 from sixd.symbolic.lagrange.euler_lagrange import euler_lagrange
 
 
 def lagrange(
-    T: Any,
-    V: Any,
-    q: Sequence[Any],
+    T: ExprLike,
+    V: ExprLike,
+    q: Sequence[Expr],
     *,
-    qd: Sequence[Any] | None = None,
-    inputs: Any = None,
-    dissipation: Any = None,
-    b: Any = None,
-    constraints: Sequence[Any] = (),
-    parameters: Sequence[Any] = (),
+    qd: Sequence[Expr] | None = None,
+    inputs: MatrixLike | None = None,
+    dissipation: ExprLike | None = None,
+    b: VectorLike | Mapping[Expr, ExprLike] | None = None,
+    constraints: Sequence[Expr] = (),
+    parameters: Sequence[Expr] = (),
     bodies: Mapping[str, Any] | None = None,
     name: str = "system",
 ) -> Equations:
@@ -31,7 +33,7 @@ def lagrange(
     Parameters
     ----------
     T : polynomial of degree at most two in the velocities; the coefficients may depend on q in any way, but not on the
-        time. All symbols are taken as real, whatever their assumptions. A ``ModelWarning`` reports a negative T.
+        time. All symbols count as real, whatever their assumptions. A ``ModelWarning`` reports a negative T.
     V : function of q alone.
     q : coordinates: SymPy symbols, or functions of time such as those of ``sympy.physics.mechanics.dynamicsymbols``.
     qd : symbols of the velocities; q1 has qd1, theta has thetad, if omitted. For functions of time, their derivatives.
@@ -43,14 +45,15 @@ def lagrange(
         friction. They are added to those of ``dissipation``.
     constraints : expressions that must be zero (or ``sympy.Eq``): of q alone (holonomic), or linear in the velocities;
         or constraints such as ``sixd.Holonomic`` and ``sixd.Coupling``, with names of coordinates in place of joints.
-    parameters : symbols besides q and qd that may occur; if given, any other is an error. If not, a ``ModelWarning``
+    parameters : symbols besides q and qd that may occur; any other is then an error. If omitted, a ``ModelWarning``
         names symbols that look like a misspelt coordinate or velocity: one letter wrong, missing, inserted or doubled,
         or two exchanged, in names of three letters or more. Names with other digits, another case, an underscore or a
-        letter before or behind (theta0, theta_r, ktheta) and names of Greek letters are not taken for misspelt.
-    bodies : what ``sixd.view`` draws; it does not affect the equations. Name -> a dictionary with "position", (2,) or
-        (3,) [m], if it turns "angle", "rotation" or "euler", as for ``body_energy``, and "shapes", a ``sixd.Shape`` or
-        several, in the body's axes about its position; by default a small sphere. z is up; of a planar body x points
-        right and y up, and its shapes have the axes x, depth, y. Sizes of shapes may be symbols.
+        letter before or behind (theta0, theta_r, ktheta) and names of Greek letters do not count as misspelt.
+    bodies : the bodies that ``sixd.view`` draws; they do not affect the equations. Name -> a dictionary with
+        "position", (2,) or (3,) [m], for a rotating body "angle", "rotation" or "euler", as for ``body_energy``, and
+        "shapes", a ``sixd.Shape`` or several, in the body's axes about its position; by default a small sphere. z is
+        up; of a planar body x points right and y up, and its shapes have the axes x, depth, y. Sizes of shapes may be
+        symbols.
 
     Returns
     -------
@@ -62,5 +65,5 @@ def lagrange(
     >>> pendulum.tau
     Matrix([[g*l*m*sin(theta) + l**2*m*thetadd]])
     """
-    found = euler_lagrange(T, V, q, qd, inputs, dissipation, b, constraints, parameters, bodies)
-    return Equations(name, **found._asdict())
+    derived = euler_lagrange(T, V, q, qd, inputs, dissipation, b, constraints, parameters, bodies)
+    return Equations(name, **derived._asdict())

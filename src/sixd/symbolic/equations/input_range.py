@@ -6,7 +6,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sixd.errors import ModelError, ShapeError
-from sixd.symbolic.arguments import entries_of, expression, is_listed
+from sixd.lazy import sympy
+from sixd.symbolic.arguments import ExprLike, VectorLike, entries_of, expression, is_listed
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
@@ -26,17 +27,15 @@ class InputRange(NamedTuple):
     corners: Any
 
 
-def input_range(system: Equations, lower: Any, upper: Any) -> InputRange:
+def input_range(system: Equations, lower: VectorLike | ExprLike, upper: VectorLike | ExprLike) -> InputRange:
     """See ``Equations.input_range``."""
-    import sympy
-
     T = system.input_matrix
     m = T.cols
     if m > _MOST_INPUTS:
         raise ModelError(f"input_range: there are {m} inputs, expected at most {_MOST_INPUTS}: a box has 2ᵐ corners.")
     low, high = (_limits(name, x, m) for name, x in (("lower", lower), ("upper", upper)))
     for k, (a, b) in enumerate(zip(low, high, strict=True)):
-        if (a > b) == True:  # noqa: E712  of symbols it is undecided
+        if (a > b) == True:  # noqa: E712  with symbols it may be undecided
             raise ModelError(f"input_range: input {k + 1} has the limits {a} and {b}, expected lower ≤ upper.")
     middle, half = (low + high) / 2, (high - low) / 2
     reach = T.applyfunc(sympy.Abs) * half
@@ -44,10 +43,8 @@ def input_range(system: Equations, lower: Any, upper: Any) -> InputRange:
     return InputRange(T * middle - reach, T * middle + reach, sympy.Matrix.hstack(*corners))
 
 
-def _limits(name: str, x: Any, m: int) -> Any:
-    import sympy
-
-    given = entries_of("input_range", name, x) if is_listed(x) else [x] * m
-    if len(given) != m:
-        raise ShapeError(f"input_range: {name} has {len(given)} entries, expected {m}, one for each input.")
-    return sympy.Matrix(m, 1, [expression("input_range", name, e) for e in given])
+def _limits(name: str, x: VectorLike | ExprLike, m: int) -> Any:
+    limits = entries_of("input_range", name, x) if is_listed(x) else [x] * m
+    if len(limits) != m:
+        raise ShapeError(f"input_range: {name} has {len(limits)} entries, expected {m}, one for each input.")
+    return sympy.Matrix(m, 1, [expression("input_range", name, e) for e in limits])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.errors import require_known
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.unicode_text import aligned, symbol_text, text
 
 if TYPE_CHECKING:
+    from sixd.model.model import Model
     from sixd.symbolic.equations.equations import Equations
 
 FIELDS = ("M", "C", "g", "b", "h", "tau", "T", "V", "L", "A", "phi", "Gamma", "input_matrix")
@@ -27,7 +29,7 @@ _FEW = 9  # entries of a field up to which its zeros are listed
 def equations_text(
     system: Equations, fields: tuple[str, ...] = (), digits: int | None = 4, longest: int | None = _LONGEST
 ) -> str:
-    """The fields entry by entry, M[1,2] = …; zeros of large fields are gathered, entries of many characters cut."""
+    """The fields entry by entry, M[1,2] = …; the zeros of large fields share a line, and long entries are cut."""
     chosen = chosen_fields(system, fields)
     letters, about = text_letters(system), f", {_about_b(system)}," if "b" in chosen else ""
     blocks = [f"{system.name}: {motion_form(system)}{about} in {', '.join(letters[x] for x in system.q)}"]
@@ -38,7 +40,7 @@ def equations_text(
 
 
 def entries(
-    name: str, value: Any, letters: Mapping[Any, str], digits: int | None = 4, longest: int | None = _LONGEST
+    name: str, value: Expr | Matrix, letters: Mapping[Expr, str], digits: int | None = 4, longest: int | None = _LONGEST
 ) -> list[tuple[str, str]]:
     """(left, right) for each entry of a field that is not zero, numbered from 1, and one for those that are.
 
@@ -72,15 +74,13 @@ def _cut(line: str, longest: int | None) -> str:
 
 
 def motion_form(system: Equations) -> str:
-    """The equations of motion in general; T(q) f are the forces of inputs."""
+    """The general form of the equations of motion; T(q) f are the forces of inputs."""
     left = "M q̈ + C q̇ + g + b" if any(x != 0 for x in system.b) else "M q̈ + C q̇ + g"
     return f"{left} = {'T(q) f' if has_inputs(system) else 'τ'}"
 
 
 def has_inputs(system: Equations) -> bool:
     """Whether the inputs are other than the generalised forces themselves."""
-    import sympy
-
     return bool(system.input_matrix != sympy.eye(system.nv))
 
 
@@ -92,16 +92,16 @@ def form_latex(form: str) -> str:
 
 
 def _about_b(system: Equations) -> str:
-    """What the forces b are: those of a model's joints, of the dissipation, or gyroscopic ones."""
-    tree = getattr(system.model, "model", system.model)  # of a reduced model, its tree
+    """The origin of the forces b: a model's joints, dissipation, or gyroscopic terms."""
+    tree: Model | None = getattr(system.model, "model", system.model)  # type: ignore[arg-type]  # of a reduced model, its tree
     if tree is None:
         return "b for " + ("damping and friction" if any(system.lossy) else "gyroscopic forces")
-    given = {"damping": tree.damping, "friction": tree.friction, "springs": tree.stiffness}
-    return "b for " + " and ".join(", ".join(name for name, x in given.items() if any(x != 0)).rsplit(", ", 1))
+    forces = {"damping": tree.damping, "friction": tree.friction, "springs": tree.stiffness}
+    return "b for " + " and ".join(", ".join(name for name, x in forces.items() if any(x != 0)).rsplit(", ", 1))
 
 
 def _velocity_names(system: Equations) -> list[tuple[str, int]]:
-    """For each velocity a name, and the dots that it gets: its coordinate's, or ω and v of a ball or free joint."""
+    """For each velocity a name and its number of dots: its coordinate's, or ω and v of a ball or free joint."""
     if system.nq == system.nv:
         return [(str(x), 1) for x in system.q]
     names: list[tuple[str, int]] = []
@@ -112,8 +112,8 @@ def _velocity_names(system: Equations) -> list[tuple[str, int]]:
     return names
 
 
-def text_letters(system: Equations) -> dict[Any, str]:
-    """Unicode of the coordinates and rates; rates get dots, unless the user gave a velocity a name of its own."""
+def text_letters(system: Equations) -> dict[Expr, str]:
+    """Unicode of the coordinates and rates; rates get dots, unless the user named the velocity."""
     letters = {x: symbol_text(str(x)) for x in system.q}
     for v, a, (base, dots) in zip(system.qd, system.qdd, _velocity_names(system), strict=True):
         letters[v] = symbol_text(base, dots) if _is_dotted(v, a) else symbol_text(str(v))
@@ -121,7 +121,7 @@ def text_letters(system: Equations) -> dict[Any, str]:
     return letters
 
 
-def equations_latex(system: Equations, fields: tuple[Any, ...], short: bool, digits: int | None) -> str:
+def equations_latex(system: Equations, fields: tuple[Expr, ...], short: bool, digits: int | None) -> str:
     """See ``Equations.latex``."""
     if len(fields) == 1 and not isinstance(fields[0], str):
         return latex(fields[0], symbol_letters(system), short=short, digits=digits)
@@ -134,20 +134,19 @@ def equations_markdown(system: Equations, fields: tuple[str, ...], short: bool, 
     about = f", {_about_b(system)}" if "b" in chosen_fields(system, ()) else ""
     parts = [f"### Equations of motion of {system.name}", f"${form_latex(motion_form(system))}${about}"]
     parts += [f"$${left} = {right}$$" for left, right in _sides(system, fields, short, digits)]
-    note = shorthand_note(parts)
-    return "\n\n".join(parts + [note] * bool(note)) + "\n"
+    return paragraphs(parts)
 
 
-def shorthand_note(parts: Sequence[str]) -> str:
-    """What s_{1} or s_{12} means, if the LaTeX contains such letters; else nothing."""
+def paragraphs(parts: Sequence[str]) -> str:
+    """Markdown of the parts, with the meaning of s_{1} or s_{12} if their LaTeX contains such letters."""
     used = re.findall(r"\b[sc]_\{(\d+)", "".join(parts))
-    if any(len(digits) > 1 for digits in used):
-        return "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
-    return "$s_1$ is $\\sin q_1$, $c_1$ its cosine." if used else ""
+    single, summed = "$s_1$ is $\\sin q_1$, $c_1$ its cosine.", "$s_{12}$ is $\\sin(q_1 + q_2)$, $c_{12}$ its cosine."
+    note = summed if any(len(digits) > 1 for digits in used) else single
+    return "\n\n".join([*parts, *([note] if used else [])]) + "\n"
 
 
 def chosen_fields(system: Equations, fields: tuple[str, ...]) -> list[str]:
-    """The fields, checked; if there are none, M, C, g, and b, A and T(q) unless they are zero, empty, the identity."""
+    """The checked fields; by default M, C, g, and b, A and T(q) unless they are zero, empty or the identity."""
     for name in fields:
         require_known("latex", "field", name, FIELDS)
     if fields:
@@ -169,10 +168,8 @@ def _sides(system: Equations, fields: tuple[str, ...], short: bool, digits: int 
             yield left, latex(right, letters, short=short, digits=digits)
 
 
-def symbol_letters(system: Equations) -> dict[Any, str]:
-    """LaTeX of the coordinates and rates; rates get dots, unless the user gave a velocity a name of its own."""
-    import sympy
-
+def symbol_letters(system: Equations) -> dict[Expr, str]:
+    """LaTeX of the coordinates and rates; rates get dots, unless the user named the velocity."""
     letters = {x: sympy.latex(x) for x in system.q}
     for v, a, (base, dots) in zip(system.qd, system.qdd, _velocity_names(system), strict=True):
         letter, line, index = sympy.latex(sympy.Symbol(base)).partition("_")
@@ -182,6 +179,6 @@ def symbol_letters(system: Equations) -> dict[Any, str]:
     return letters
 
 
-def _is_dotted(v: Any, a: Any) -> bool:
+def _is_dotted(v: Expr, a: Expr) -> bool:
     """Whether a velocity is named after its coordinate, as the acceleration is."""
     return str(v) == str(a).replace("dd", "d", 1)

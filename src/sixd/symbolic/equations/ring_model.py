@@ -1,4 +1,4 @@
-"""A model as its equations of motion use it: with elements of a ring for its numbers, and with its own constraints."""
+"""A model for the derivation of its equations of motion: elements of a ring for its numbers, and its constraints."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 from sixd.algorithms.momentum import energy
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
+from sixd.lazy import sympy
 from sixd.model.constraint import Constraint
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, is_sympy
+from sixd.spatial.scalar import Array, Scalar, is_sympy
 from sixd.symbolic.ring.poly import Poly
 from sixd.symbolic.ring.ring import Ring
 
@@ -39,10 +40,8 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
     return q
 
 
-def ring_force(ring: Ring, x: Any) -> Poly:
-    """A force or an energy of springs in the ring; those of orientations, which have roots, stay opaque."""
-    import sympy
-
+def ring_force(ring: Ring, x: Scalar) -> Poly:
+    """A force or an energy of springs in the ring; springs of orientations have roots, and stay opaque."""
     rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
     return ring.opaque(x) if rooted else ring.convert(x)
 
@@ -55,7 +54,7 @@ def energy_of_bodies(model: System | None, name: str, q: Array, qd: Array, per: 
 
 
 def _by_model(name: str) -> Callable[..., Any]:
-    """A method of a constraint that runs the one of the model's constraint on that model."""
+    """A method that calls the model's constraint with that model."""
 
     def method(self: ModelConstraint, system: System, *state: Array) -> Any:
         return getattr(self.constraint, name)(self.model, *state)
@@ -75,7 +74,7 @@ class ModelConstraint(Constraint):
         """The label of the model's constraint."""
         return self.constraint.label
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b(t) (k,), or None if it is zero."""
         return self.constraint.target(t)
 

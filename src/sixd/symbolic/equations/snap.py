@@ -15,7 +15,7 @@ from sixd.errors import ScalarTypeError
 from sixd.model.joints import replace_parameters
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
-from sixd.spatial.scalar import Array, is_number, object_map
+from sixd.spatial.scalar import Array, Scalar, is_number, object_map
 
 
 class Moved(NamedTuple):
@@ -36,7 +36,7 @@ def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]
         raise ScalarTypeError(f"equations: snap is {tolerance!r}, expected a small number such as 1e-9, or 0.")
     report: list[Moved] = []
 
-    def note(where: str, before: Any, after: Any) -> None:
+    def note(where: str, before: Array, after: Array) -> None:
         moves = [
             abs(float(b) - float(a))
             for a, b in zip(np.ravel(before), np.ravel(after), strict=True)
@@ -61,7 +61,7 @@ def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]
     return normalize_numbers(snapped), tuple(report)
 
 
-def _snap_entry(x: Any, tolerance: float) -> Any:
+def _snap_entry(x: Scalar, tolerance: float) -> Any:
     """An entry of a rotation or an axis, snapped to -1, 0 or 1."""
     if not is_number(x) or isinstance(x, bool):
         return x
@@ -78,7 +78,7 @@ def _snap_pose(T: Array, tolerance: float) -> Array:
 
 
 def _snap_moments(I: Array, tolerance: float) -> Array:
-    """An inertia (6, 6) whose entries that are tiny beside the largest of the same unit are 0."""
+    """An inertia (6, 6) with zero for entries that are tiny compared with the largest of the same unit."""
     new = I.copy()
     for rows, columns in ((slice(0, 3), slice(0, 3)), (slice(0, 3), slice(3, 6)), (slice(3, 6), slice(0, 3))):
         block = I[rows, columns]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from sixd.api import dynamics as api
 from sixd.engine.kernel import export_c
 from sixd.errors import require_known
+from sixd.lazy import sympy
 
 if TYPE_CHECKING:
     from sixd.symbolic.equations.equations import Equations
 
-# functions that can be written: the field that each returns, and its arguments
+# the functions: the field that each returns, and its arguments
 _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mass_matrix": ("M", ("q",)),
     "coriolis_matrix": ("C", ("q", "qd")),
@@ -36,8 +37,6 @@ def write_functions(system: Equations, language: str, functions: str | Sequence[
 
 def count_operations(system: Equations) -> dict[str, int]:
     """See ``Equations.count_ops``."""
-    import sympy
-
     fields = {name: list(getattr(system, name)) for name in ("M", "C", "g", "b")}
     # M is symmetric: only its upper triangle is computed
     n = system.nv
@@ -50,8 +49,6 @@ def count_operations(system: Equations) -> dict[str, int]:
 
 def _python_function(system: Equations, name: str) -> str:
     """The source of a function of lists that returns a list (of rows), with common subexpressions first."""
-    import sympy
-
     field, arguments = _FUNCTIONS[name]
     value = getattr(system, field)
     shared, left = sympy.cse(list(value.flat()), symbols=sympy.numbered_symbols("x_"), list=False)
@@ -74,6 +71,4 @@ def _python_function(system: Equations, name: str) -> str:
 
 
 def _python(expression: object) -> str:
-    import sympy
-
     return str(sympy.pycode(expression)).replace("math.", "")

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    MatrixLike,
+    VectorLike,
     coordinates,
     entries_of,
     expression,
@@ -29,8 +34,8 @@ class Integrability:
     """The result of :func:`is_holonomic`; true in a condition if the constraints are holonomic.
 
     holonomic : whether all constraints together can be integrated.
-    integrals : for each row of A a φ(q), constant along every motion, that can replace the row; None if there is none,
-        if it was not found, or if the row is redundant.
+    integrals : for each row of A a φ(q), constant along every motion, that can replace the row; None if it does not
+        exist, if the methods do not yield it, or if the row is redundant.
     reason : the result as text.
     rows : for each row of A whether it can be integrated without the others.
     redundant : indices of rows of A that are combinations of the others.
@@ -41,7 +46,7 @@ class Integrability:
     """
 
     holonomic: bool
-    integrals: tuple[Any, ...]
+    integrals: tuple[Expr, ...]
     reason: str
     rows: tuple[bool, ...]
     redundant: tuple[int, ...]
@@ -53,12 +58,14 @@ class Integrability:
         return self.holonomic
 
 
-def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
+def is_holonomic(
+    A: MatrixLike | VectorLike | ExprLike, q: Coordinates, *, qd: Coordinates | None = None
+) -> Integrability:
     """Test whether the constraints A(q) q̇ = 0 are holonomic, by Frobenius' theorem, and find their integrals.
 
     Parameters
     ----------
-    A : SymPy matrix (k, n) of functions of q (a flat list is one row); or, if ``qd`` is given, one or several
+    A : SymPy matrix (k, n) of functions of q (a flat list is one row); or, with ``qd``, one or several
         expressions that are linear in the velocities and must vanish.
     q : the n coordinates, SymPy symbols or functions of time.
     qd : their velocities, for constraints that are expressions in velocities.
@@ -80,16 +87,14 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     >>> edge.holonomic, edge.degree
     (False, 3)
     """
-    import sympy
-
     where = "is_holonomic"
-    given = coordinates(where, q)
-    A = _matrix_of(where, A, given, qd)
-    # SymPy does not integrate over functions of time: replace them by symbols meanwhile
-    names = {x: sympy.Symbol(x.func.__name__) for x in given if not isinstance(x, sympy.Symbol)}
+    positions = coordinates(where, q)
+    A = _matrix_of(where, A, positions, qd)
+    # SymPy does not integrate over functions of time: replace them by symbols
+    names = {x: sympy.Symbol(x.func.__name__) for x in positions if not isinstance(x, sympy.Symbol)}
     if set(names.values()) & A.free_symbols:
         names = {x: sympy.Dummy(s.name) for x, s in names.items()}
-    symbols, A = tuple(names.get(x, x) for x in given), A.xreplace(names)
+    symbols, A = tuple(names.get(x, x) for x in positions), A.xreplace(names)
     back = {s: x for x, s in names.items()}
 
     reduced = echelon(A, symbols)
@@ -106,18 +111,15 @@ def is_holonomic(A: Any, q: Any, *, qd: Any = None) -> Integrability:
     return Integrability(holonomic, shown, reason, rows, redundant, rank, degree, growth)
 
 
-def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
-    """A (k, n) as given, or the coefficients of expressions in velocities."""
-    import sympy
-
+def _matrix_of(where: str, A: MatrixLike | VectorLike | ExprLike, q: tuple[Expr, ...], qd: Coordinates | None) -> Any:
+    """A (k, n): the argument, or the coefficients of expressions in velocities."""
     if qd is None:
         A = matrix(where, "A", A, (None, len(q)))
         fix = "Give qd= for constraints written in velocities."
         require_positions(where, "A", A, velocities(where, q, None), fix)
         return A
     speeds = velocities(where, q, qd)
-    given = entries_of(where, "A", A) if is_listed(A) else [A]
-    rows = [expression(where, "a constraint", e) for e in given]
+    rows = [expression(where, "a constraint", e) for e in (entries_of(where, "A", A) if is_listed(A) else [A])]
     A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
     require_positions(where, "A", A, speeds, "The constraints must be linear in the velocities.")
     for i, e in enumerate(rows):
@@ -135,27 +137,25 @@ def _matrix_of(where: str, A: Any, q: tuple[Any, ...], qd: Any) -> Any:
 # Frobenius --------------------------------------------------------------------------------------
 
 
-def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+def _closure(reduced: Echelon, q: Sequence[Expr]) -> tuple[tuple[int, ...], Any]:
     """(growth, W): dimensions of the brackets' filtration, and the directions they add to the null space, as columns.
 
     The fields X_f = ∂_f - Σ_i B_if ∂_p(i) of the null space commute except in their pivot components, so that a bracket
     is determined by its r pivot components, a column of W (r, m).
     """
-    import sympy
-
     N, r = reduced.null_space, len(reduced.pivots)
     fields = [list(N.col(j)) for j in range(N.cols)]
     pivots = reduced.pivots
 
-    def bracket(X: Sequence[Any], Y: Sequence[Any]) -> list[Any]:
+    def bracket(X: Sequence[Expr], Y: Sequence[Expr]) -> list[Expr]:
         """Pivot components of [X, Y] = (X·∂)Y - (Y·∂)X."""
         return [tidy(_along(X, Y[p], q) - _along(Y, X[p], q)) for p in pivots]
 
-    def lifted(w: Sequence[Any]) -> list[Any]:
+    def lifted(w: Sequence[Expr]) -> list[Expr]:
         table = dict(zip(pivots, w, strict=True))
         return [table.get(k, sympy.Integer(0)) for k in range(len(q))]
 
-    kept: list[list[Any]] = []  # scaled by functions, so that they have no denominators and stay short
+    kept: list[list[Expr]] = []  # scaled by functions: without denominators they stay short
     new = [cleared(bracket(X, Y)) for k, X in enumerate(fields) for Y in fields[:k]]
     growth = [N.cols]
     while new:
@@ -171,7 +171,7 @@ def _closure(reduced: Echelon, q: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
     return tuple(growth), sympy.Matrix(len(kept), r, [e for w in kept for e in w]).T
 
 
-def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
+def _along(X: Sequence[Expr], f: Expr, q: Sequence[Expr]) -> Any:
     """X(f) = Σ X_i ∂f/∂q_i."""
     return sum(a * f.diff(x) for a, x in zip(X, q, strict=True) if a != 0)
 
@@ -179,9 +179,9 @@ def _along(X: Sequence[Any], f: Any, q: Sequence[Any]) -> Any:
 # integrals --------------------------------------------------------------------------------------
 
 
-def _assigned(A: Any, reduced: Echelon, beyond: Any, rows: tuple[bool, ...], q: Sequence[Any]) -> list[Any]:
+def _assigned(A: Matrix, reduced: Echelon, beyond: Matrix, rows: tuple[bool, ...], q: Sequence[Expr]) -> list[Expr]:
     """An integral for each row of A that one can replace: the row's own, else one of a combination with the row."""
-    chosen: list[Any] = [None] * A.rows
+    chosen: list[Expr] = [None] * A.rows
     N = reduced.null_space
     for i in reduced.sources:
         phi = integral_of_form(list(A.row(i)), q) if rows[i] else None
@@ -199,10 +199,8 @@ def _assigned(A: Any, reduced: Echelon, beyond: Any, rows: tuple[bool, ...], q: 
     return chosen
 
 
-def _have_full_rank(A: Any, sources: Sequence[int], chosen: Sequence[Any], q: Sequence[Any]) -> bool:
+def _have_full_rank(A: Matrix, sources: Sequence[int], chosen: Sequence[Expr], q: Sequence[Expr]) -> bool:
     """Whether the rows ``sources`` of A are independent after dφ replaced those with a chosen φ."""
-    import sympy
-
     rows = [A.row(k) if chosen[k] is None else sympy.Matrix([chosen[k]]).jacobian(q) for k in sources]
     return len(echelon(sympy.Matrix.vstack(*rows), q).pivots) == len(rows)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import SixdError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 from sixd.symbolic.ring.ring import Ring
@@ -24,46 +25,43 @@ _MOST_TERMS = 150  # of a trial polynomial: its equations take about a second
 # systems ------------------------------------------------------------------------------------------
 
 
-def is_integral(phi: Any, N: Any, q: Sequence[Any]) -> bool:
+def is_integral(phi: Expr, N: Matrix, q: Sequence[Expr]) -> bool:
     """Whether φ is constant along the columns of N (n, m), and not constant everywhere."""
-    slope = [phi.diff(x) for x in q]
-    along = (sum((a * b for a, b in zip(slope, N.col(j), strict=True)), 0 * phi) for j in range(N.cols))
-    return any(not is_zero(a) for a in slope) and all(is_zero(a) for a in along)
+    gradient = [phi.diff(x) for x in q]
+    along = (sum((a * b for a, b in zip(gradient, N.col(j), strict=True)), 0 * phi) for j in range(N.cols))
+    return any(not is_zero(a) for a in gradient) and all(is_zero(a) for a in along)
 
 
-def integrals_of(reduced: Echelon, q: Sequence[Any], known: Sequence[Any] = ()) -> list[Any]:
-    """Independent integrals of an integrable system of rank r, ``known`` first; fewer than r if no more were found."""
+def integrals_of(reduced: Echelon, q: Sequence[Expr], known: Sequence[Expr] = ()) -> list[Expr]:
+    """Independent integrals of an integrable system of rank r, ``known`` first; fewer if the methods yield fewer."""
     N, rank = reduced.null_space, len(reduced.pivots)
     rows = [list(reduced.rows.row(i)) for i in range(rank)]
-    found = list(known)
+    integrals = list(known)
 
-    def keep(candidates: Iterator[Any]) -> None:
-        for phi in candidates if len(found) < rank else ():
-            if phi is not None and is_integral(phi, N, q) and _is_independent(phi, found, q):
-                found.append(phi)
-                if len(found) == rank:
+    def keep(candidates: Iterator[Expr]) -> None:
+        for phi in candidates if len(integrals) < rank else ():
+            if phi is not None and is_integral(phi, N, q) and _is_independent(phi, integrals, q):
+                integrals.append(phi)
+                if len(integrals) == rank:
                     return
 
     keep(integral_of_form(row, q) for row in rows)
     keep(_polynomials(N, q))
     before = 0
-    while before < len(found) < rank:  # each new integral makes the level sets smaller
-        before = len(found)
-        keep(_on_level_sets(rows, q, found))
-    return found
+    while before < len(integrals) < rank:  # each new integral makes the level sets smaller
+        before = len(integrals)
+        keep(_on_level_sets(rows, q, integrals))
+    return integrals
 
 
-def _is_independent(phi: Any, found: Sequence[Any], q: Sequence[Any]) -> bool:
+def _is_independent(phi: Expr, others: Sequence[Expr], q: Sequence[Expr]) -> bool:
     """Whether the gradient of φ is independent of the gradients of the others, at generic points."""
-    import sympy
-
-    slopes = sympy.Matrix(len(found) + 1, len(q), [f.diff(x) for f in (*found, phi) for x in q])
-    return len(echelon(slopes, q).pivots) > len(found)
+    gradients = sympy.Matrix(len(others) + 1, len(q), [f.diff(x) for f in (*others, phi) for x in q])
+    return len(echelon(gradients, q).pivots) > len(others)
 
 
-def _polynomials(N: Any, q: Sequence[Any]) -> Iterator[Any]:
+def _polynomials(N: Matrix, q: Sequence[Expr]) -> Iterator[Expr]:
     """Polynomials of degree two in the coordinates and their sines and cosines that are constant along N."""
-    import sympy
     from sympy.polys.matrices import DomainMatrix
 
     ring = Ring()
@@ -90,18 +88,14 @@ def _polynomials(N: Any, q: Sequence[Any]) -> Iterator[Any]:
         yield _presentable(tidy(sum(c * m for c, m in zip(null.row(i), terms, strict=True))), q)
 
 
-def _angles(expressions: Sequence[Any], q: Sequence[Any]) -> list[Any]:
+def _angles(expressions: Sequence[Expr], q: Sequence[Expr]) -> list[Expr]:
     """Sines and cosines of coordinates in the expressions."""
-    import sympy
-
-    found = {f for e in expressions for f in e.atoms(sympy.sin, sympy.cos) if f.free_symbols & set(q)}
-    return sorted(found, key=sympy.default_sort_key)
+    waves = {f for e in expressions for f in e.atoms(sympy.sin, sympy.cos) if f.free_symbols & set(q)}
+    return sorted(waves, key=sympy.default_sort_key)
 
 
-def _coefficients(form: Any, letters: Sequence[Any]) -> dict[tuple[int, ...], Any] | None:
+def _coefficients(form: Expr, letters: Sequence[Expr]) -> dict[tuple[int, ...], Any] | None:
     """Coefficients of a polynomial in the letters, by exponents; None if the form is not a polynomial."""
-    import sympy
-
     if form == 0:
         return {}
     try:
@@ -111,24 +105,22 @@ def _coefficients(form: Any, letters: Sequence[Any]) -> dict[tuple[int, ...], An
     return None if any(c.has(*letters) for c in poly.coeffs()) else dict(poly.terms())
 
 
-def _on_level_sets(rows: list[list[Any]], q: Sequence[Any], found: Sequence[Any]) -> Iterator[Any]:
-    """Integrals of the forms on the level sets of those found, where some coordinates are functions of the others."""
-    import sympy
-
-    levels = [sympy.Dummy(f"c{k}", positive=True) for k in range(len(found))]
-    equations = [f - c for f, c in zip(found, levels, strict=True)]
+def _on_level_sets(rows: list[list[Expr]], q: Sequence[Expr], integrals: Sequence[Expr]) -> Iterator[Expr]:
+    """Integrals of the forms on the level sets of ``integrals``, where some coordinates are functions of the others."""
+    levels = [sympy.Dummy(f"c{k}", positive=True) for k in range(len(integrals))]
+    equations = [f - c for f, c in zip(integrals, levels, strict=True)]
     try:
         branches = solutions("is_holonomic", equations, q, q)
     except SixdError:
         return
-    back = dict(zip(levels, found, strict=True))
+    back = dict(zip(levels, integrals, strict=True))
     for table in branches[:2]:
         left = [s for s in q if s not in table]
         for row in rows:
             pulled = []
             for s in left:
-                slope = sum(e * table[t].diff(s) for t, e in zip(q, row, strict=True) if t in table)
-                pulled.append(tidy((row[list(q).index(s)] + slope).xreplace(table)))
+                moved = sum(e * table[t].diff(s) for t, e in zip(q, row, strict=True) if t in table)
+                pulled.append(tidy((row[list(q).index(s)] + moved).xreplace(table)))
             if all(is_zero(e) for e in pulled):
                 continue
             phi = integral_of_form(pulled, left)
@@ -139,10 +131,8 @@ def _on_level_sets(rows: list[list[Any]], q: Sequence[Any], found: Sequence[Any]
 # one form -----------------------------------------------------------------------------------------
 
 
-def integral_of_form(form: Sequence[Any], q: Sequence[Any]) -> Any:
-    """φ with dφ = μ Σ form_i dq_i for some factor μ(q), or None if none was found."""
-    import sympy
-
+def integral_of_form(form: Sequence[Expr], q: Sequence[Expr]) -> Any:
+    """φ with dφ = μ Σ form_i dq_i for some factor μ(q); None if the methods do not yield one."""
     # with all symbols real and positive the antiderivatives have no case distinctions
     symbols = sorted(set(q).union(*(e.free_symbols for e in form)), key=sympy.default_sort_key)
     stand_in = {s: sympy.Dummy(s.name, positive=True) for s in symbols}
@@ -155,15 +145,13 @@ def integral_of_form(form: Sequence[Any], q: Sequence[Any]) -> Any:
     return None
 
 
-def _is_closed(a: Sequence[Any], x: Sequence[Any]) -> bool:
+def _is_closed(a: Sequence[Expr], x: Sequence[Expr]) -> bool:
     pairs = itertools.combinations(range(len(x)), 2)
     return all(is_zero(a[i].diff(x[j]) - a[j].diff(x[i])) for i, j in pairs)
 
 
-def _potential(a: Sequence[Any], x: Sequence[Any]) -> Any:
-    """φ with dφ = a, coordinate by coordinate; None if an antiderivative is not found."""
-    import sympy
-
+def _potential(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
+    """φ with dφ = a, coordinate by coordinate; None if SymPy has no antiderivative."""
     phi = sympy.Integer(0)
     for e, s in zip(a, x, strict=True):
         rest = tidy(e - phi.diff(s))
@@ -177,17 +165,13 @@ def _potential(a: Sequence[Any], x: Sequence[Any]) -> Any:
     return phi
 
 
-def _antiderivative(f: Any, s: Any) -> Any:
-    """∫ f ds, unevaluated if not found; without the two of SymPy's methods that search for long."""
-    import sympy
-
+def _antiderivative(f: Expr, s: Expr) -> Any:
+    """∫ f ds, unevaluated if SymPy fails; without the two of its methods that search for long."""
     return sympy.integrate(f, s, heurisch=False, meijerg=False)
 
 
-def _factors(a: Sequence[Any], x: Sequence[Any]) -> Iterator[Any]:
+def _factors(a: Sequence[Expr], x: Sequence[Expr]) -> Iterator[Expr]:
     """Integrating factors to try: 1, functions of one coordinate, a product of powers."""
-    import sympy
-
     yield sympy.Integer(1)
     yield from (f for j in range(len(x)) if (f := _factor_of_one(a, x, j)) is not None)
     product = _factor_product(a, x)
@@ -195,10 +179,8 @@ def _factors(a: Sequence[Any], x: Sequence[Any]) -> Iterator[Any]:
         yield product
 
 
-def _factor_of_one(a: Sequence[Any], x: Sequence[Any], j: int) -> Any:
-    """μ(x_j) with d(μ a) = 0: g = μ'/μ must solve g a_b = ∂_b a_j - ∂_j a_b for every b; None if there is none."""
-    import sympy
-
+def _factor_of_one(a: Sequence[Expr], x: Sequence[Expr], j: int) -> Any:
+    """μ(x_j) with d(μ a) = 0: g = μ'/μ must solve g a_b = ∂_b a_j - ∂_j a_b for every b; None if no g does."""
     g = None
     for b in range(len(x)):
         gap = a[j].diff(x[b]) - a[b].diff(x[j])
@@ -216,28 +198,27 @@ def _factor_of_one(a: Sequence[Any], x: Sequence[Any], j: int) -> Any:
     return None if power.has(sympy.Integral, sympy.Piecewise) else sympy.powsimp(sympy.exp(power))
 
 
-def _factor_product(a: Sequence[Any], x: Sequence[Any]) -> Any:
-    """μ = Π f^e over the factors f of the form's entries and the coordinates, with rational e; None if there is none.
+def _factor_product(a: Sequence[Expr], x: Sequence[Expr]) -> Any:
+    """μ = Π f^e over the factors f of the form's entries and the coordinates, with rational e; None if no e do.
 
-    d(μ a) = 0 is linear in the exponents; they are found at a few points in floats, and proved by the caller.
+    d(μ a) = 0 is linear in the exponents: floats at a few points determine them, and the caller proves the result.
     """
-    import sympy
     from sympy.core.function import AppliedUndef
 
     bases = set(x)
     for e in a:
         for part in sympy.fraction(sympy.together(e)):
             bases |= {f for f, _ in sympy.factor_list(part)[1] if f.has(*x)}
-    found = sorted(bases, key=sympy.default_sort_key)
+    factors = sorted(bases, key=sympy.default_sort_key)
     pairs = list(itertools.combinations(range(len(x)), 2))
-    columns = [[f.diff(x[i]) / f * a[j] - f.diff(x[j]) / f * a[i] for i, j in pairs] for f in found]
+    columns = [[f.diff(x[i]) / f * a[j] - f.diff(x[j]) / f * a[i] for i, j in pairs] for f in factors]
     right = [a[i].diff(x[j]) - a[j].diff(x[i]) for i, j in pairs]
     symbols = sorted(set(x).union(*(e.free_symbols for e in a)), key=sympy.default_sort_key)
     if any(e.has(AppliedUndef) for e in (*right, *(e for column in columns for e in column))):
         return None  # undefined functions have no values
     function = sympy.lambdify(symbols, [*columns, right], "numpy")
     rng = np.random.default_rng(0)
-    points = [function(*rng.uniform(0.3, 1.2, len(symbols))) for _ in range(2 * len(found) + 2)]
+    points = [function(*rng.uniform(0.3, 1.2, len(symbols))) for _ in range(2 * len(factors) + 2)]
     table = np.concatenate([np.array(p, dtype=float).T for p in points])
     if not np.isfinite(table).all():
         return None
@@ -246,13 +227,11 @@ def _factor_product(a: Sequence[Any], x: Sequence[Any]) -> Any:
     gap = table[:, :-1] @ np.array(powers, dtype=float) - table[:, -1]
     if np.abs(gap).max() > 1e-8 * np.abs(table).max():
         return None
-    return sympy.Mul(*(f ** sympy.Rational(e.numerator, e.denominator) for f, e in zip(found, powers, strict=True)))
+    return sympy.Mul(*(f ** sympy.Rational(e.numerator, e.denominator) for f, e in zip(factors, powers, strict=True)))
 
 
-def _presentable(phi: Any, x: Sequence[Any]) -> Any:
+def _presentable(phi: Expr, x: Sequence[Expr]) -> Any:
     """The same level sets in a simpler form: no constants or constant factors, products instead of logarithms."""
-    import sympy
-
     phi = sympy.expand_log(sympy.expand(phi)).as_independent(*x, as_Add=True)[1]
     terms = sympy.Add.make_args(sympy.factor_terms(phi).as_independent(*x, as_Add=False)[1].expand())
     parts = [t.as_coeff_Mul() for t in terms]

@@ -14,9 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError, require_known
+from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import coordinates, entries_of, expression, is_listed, time_in, velocities, with_dots
+from sixd.symbolic.arguments import (
+    Coordinates,
+    ExprLike,
+    MatrixLike,
+    VectorLike,
+    coordinates,
+    entries_of,
+    expression,
+    is_listed,
+    time_in,
+    velocities,
+    with_dots,
+)
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -27,31 +40,29 @@ from sixd.symbolic.ring.ring import Ring
 
 
 class EulerLagrange(NamedTuple):
-    """Lagrange's equations in closed form and the inputs that belong to them: the arguments of ``Equations``."""
+    """Lagrange's equations in closed form, with inputs, constraints and bodies: the arguments of ``Equations``."""
 
     form: ClosedForm
     constraints: tuple[Constraint, ...]
     input_matrix: Any
     lossy: tuple[bool, ...]
-    symbols: tuple[Any, ...]
+    symbols: tuple[Expr, ...]
     drawn: tuple[DrawnBody, ...]
 
 
 def euler_lagrange(
-    T: Any,
-    V: Any,
-    q: Any,
-    qd: Any,
-    inputs: Any,
-    dissipation: Any,
-    b: Any,
-    constraints: Any,
-    parameters: Any,
-    bodies: Any,
+    T: ExprLike,
+    V: ExprLike,
+    q: Coordinates,
+    qd: Coordinates | None,
+    inputs: MatrixLike | None,
+    dissipation: ExprLike | None,
+    b: VectorLike | Mapping[Expr, ExprLike] | None,
+    constraints: Constraint | ExprLike | Sequence[Constraint | ExprLike],
+    parameters: str | Sequence[Expr | str],
+    bodies: Mapping[str, Any] | None,
 ) -> EulerLagrange:
     """Lagrange's equations of the energies; see ``sixd.lagrange`` for the arguments."""
-    from sympy.core.function import AppliedUndef
-
     # the arguments, with symbols for all functions of time
     symbols, rename = _coordinates(q, qd, (T, V, dissipation, constraints))
     q, qd, _ = symbols
@@ -59,21 +70,15 @@ def euler_lagrange(
     loss = _expression("dissipation", 0 if dissipation is None else dissipation, rename)
     resistance = [_expression("b", e, rename) for e in _forces(b, q, rename)]
     matrix = _input_matrix(inputs, len(q), qd, rename)
-    listed = constraints if is_listed(constraints) else [constraints]
-    given = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
-    relations = [c if isinstance(c, Constraint) else make_relation(c, q, qd) for c in given]
+    relations = _relations(constraints, q, qd, rename)
     drawn = read_bodies(bodies or {}, qd, rename)
 
     # all other symbols are parameters
-    parts = [energy_T, energy_V, loss, *resistance, *drawn] + ([] if matrix is None else [matrix])
+    expressions = [energy_T, energy_V, loss, *resistance]
+    parts = [*expressions, *drawn] + ([] if matrix is None else [matrix])
     free = set().union(*(x.free_symbols for x in parts), *(symbols_of(r) for r in relations))
     left = sorted(free - set(q) - set(qd), key=str)
-    known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
-    _require_known(left, symbols, known)
-    unknown = [f for e in (energy_T, energy_V, loss, *resistance) for f in e.atoms(AppliedUndef)]
-    _require_no_functions(unknown, q)
-    plausibility.warn_of_misspelt(left, [*q, *qd], known)
-    _require_no_time(unknown if "t" in known else [*left, *unknown])
+    _check_parameters(left, symbols, expressions, parameters)
 
     # the equations, in a ring
     ring = Ring()
@@ -99,24 +104,22 @@ def euler_lagrange(
 # arguments -----------------------------------------------------------------------------------------
 
 
-def _coordinates(q: Any, qd: Any, used: Sequence[Any]) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[Any, Any]]:
+def _coordinates(
+    q: Coordinates, qd: Coordinates | None, used: Sequence[Expr]
+) -> tuple[tuple[list[Expr], list[Expr], list[Expr]], dict[Expr, Expr]]:
     """Symbols of q, qd, qdd, and the symbols that replace functions of time and their derivatives."""
-    import sympy
-
-    given = coordinates("lagrange", q)
-    rename: dict[Any, Any] = {}
-    names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in given]
+    positions = coordinates("lagrange", q)
+    rename: dict[Expr, Expr] = {}
+    names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in positions]
     speeds = []
-    for x, name, v in zip(given, names, velocities("lagrange", given, qd, used), strict=True):
+    for x, name, v in zip(positions, names, velocities("lagrange", positions, qd, used), strict=True):
         speeds.append(v if isinstance(v, sympy.Symbol) else sympy.Symbol(with_dots(str(name))))
         if x is not name:  # a function of time
             rename |= {x.diff(x.args[0]): speeds[-1], v: speeds[-1], x: name}
     return (names, speeds, [sympy.Symbol(with_dots(str(x), "dd")) for x in names]), rename
 
 
-def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
-    import sympy
-
+def _expression(what: str, x: object, rename: dict[Expr, Expr]) -> Any:
     x = x[0, 0] if isinstance(x, sympy.MatrixBase) and x.shape == (1, 1) else x
     value = expression("lagrange", what, x)
     if value.has(sympy.I):
@@ -124,9 +127,7 @@ def _expression(what: str, x: Any, rename: dict[Any, Any]) -> Any:
     return as_real(value.doit().xreplace(rename) if rename else value)
 
 
-def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) -> Any:
-    import sympy
-
+def _input_matrix(inputs: MatrixLike | None, n: int, qd: list[Expr], rename: dict[Expr, Expr]) -> Any:
     if inputs is None:
         return None
     matrix = sympy.Matrix(inputs).xreplace(rename)
@@ -138,22 +139,49 @@ def _input_matrix(inputs: Any, n: int, qd: list[Any], rename: dict[Any, Any]) ->
     return matrix
 
 
-def _forces(b: Any, q: list[Any], rename: dict[Any, Any]) -> list[Any]:
-    """The forces b (n,), zeros if there are none."""
+def _forces(b: VectorLike | Mapping[Expr, ExprLike] | None, q: list[Expr], rename: dict[Expr, Expr]) -> list[Expr]:
+    """The forces b (n,), zero if omitted."""
     if b is None:
         return [0] * len(q)
     if not isinstance(b, Mapping):
-        given = entries_of("lagrange", "b", b)
-        if len(given) != len(q):
-            raise ShapeError(f"lagrange: b has {len(given)} entries, expected {len(q)}, one for each coordinate.")
-        return given
+        forces = entries_of("lagrange", "b", b)
+        if len(forces) != len(q):
+            raise ShapeError(f"lagrange: b has {len(forces)} entries, expected {len(q)}, one for each coordinate.")
+        return forces
     names = {str(rename.get(x, x)): e for x, e in b.items()}
     for name in names:
         require_known("lagrange: b", "coordinate", name, [str(x) for x in q])
     return [names.get(str(x), 0) for x in q]
 
 
-def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Sequence[str]) -> None:
+def _relations(
+    constraints: Constraint | ExprLike | Sequence[Constraint | ExprLike],
+    q: list[Expr],
+    qd: list[Expr],
+    rename: dict[Expr, Expr],
+) -> list[Constraint]:
+    """The constraints; expressions become relations."""
+    listed = constraints if is_listed(constraints) else [constraints]
+    checked = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
+    return [c if isinstance(c, Constraint) else make_relation(c, q, qd) for c in checked]
+
+
+def _check_parameters(
+    left: list[Expr], symbols: tuple[list[Expr], ...], expressions: Sequence[Expr], parameters: str | Sequence[Expr]
+) -> None:
+    """Raise for symbols ``left`` that cannot be parameters and for functions of time; warn of misspelt names."""
+    from sympy.core.function import AppliedUndef
+
+    q, qd, _ = symbols
+    known = [str(p) for p in ([parameters] if isinstance(parameters, str) else parameters)]
+    _require_known(left, symbols, known)
+    functions = [f for e in expressions for f in e.atoms(AppliedUndef)]
+    _require_no_functions(functions, q)
+    plausibility.warn_of_misspelt(left, [*q, *qd], known)
+    _require_no_time(functions if "t" in known else [*left, *functions])
+
+
+def _require_known(left: list[Expr], symbols: tuple[list[Expr], ...], known: Sequence[str]) -> None:
     unknown = [s for s in left if str(s) not in known] if known else [s for s in left if str(s) in map(str, symbols[2])]
     for s in left:
         if str(s) in map(str, [*symbols[0], *symbols[1]]):
@@ -168,9 +196,9 @@ def _require_known(left: list[Any], symbols: tuple[list[Any], ...], known: Seque
         )
 
 
-def _require_no_functions(found: Sequence[Any], q: list[Any]) -> None:
+def _require_no_functions(functions: Sequence[Expr], q: list[Expr]) -> None:
     """Raise if the energies contain functions of time whose names are those of coordinates."""
-    for f in found:
+    for f in functions:
         name = f.func.__name__
         if name in map(str, q):
             raise ModelError(
@@ -179,7 +207,7 @@ def _require_no_functions(found: Sequence[Any], q: list[Any]) -> None:
             )
 
 
-def _require_no_time(expressions: Sequence[Any]) -> None:
+def _require_no_time(expressions: Sequence[Expr]) -> None:
     """Raise if the energies depend on time explicitly: the forces of a drive would be lost."""
     what = time_in(expressions)
     if what is not None:
@@ -193,10 +221,10 @@ def _require_no_time(expressions: Sequence[Any]) -> None:
 # from energies to forces ------------------------------------------------------------------------
 
 
-def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]:
+def _split(ring: Ring, T: Poly, qd: list[Expr]) -> tuple[Array, list[Poly], Poly]:
     """M, a and T0 of T = ½ q̇ᵀM q̇ + a·q̇ + T0."""
-    slopes = [T.diff(v) for v in qd]
-    M = ring.array([[a.diff(v) for v in qd] for a in slopes]).reshape(len(qd), len(qd))
+    momenta = [T.diff(v) for v in qd]
+    M = ring.array([[a.diff(v) for v in qd] for a in momenta]).reshape(len(qd), len(qd))
     for v in qd:
         if any(not x.diff(v).is_zero for x in M.ravel()):
             raise ModelError(
@@ -205,28 +233,28 @@ def _split(ring: Ring, T: Poly, qd: list[Any]) -> tuple[Array, list[Poly], Poly]
                 f"misspelt?"
             )
     speeds = ring.array(qd)
-    linear = [a - row @ speeds for a, row in zip(slopes, M, strict=True)]
+    linear = [a - row @ speeds for a, row in zip(momenta, M, strict=True)]
     quadratic = speeds @ (M @ speeds) / 2 if len(qd) else ring.zero
     return M, linear, T - quadratic - sum((a * v for a, v in zip(linear, speeds, strict=True)), ring.zero)
 
 
-def _christoffel(ring: Ring, M: Array, q: list[Any]) -> Array:
+def _christoffel(ring: Ring, M: Array, q: list[Expr]) -> Array:
     """Γ_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i)."""
     n = len(q)
     D = ring.array([[[M[i, j].diff(x) for x in q] for j in range(n)] for i in range(n)]).reshape(n, n, n)
     return (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2 if n else D
 
 
-def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: list[Any], qd: list[Any]) -> Array:
+def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: list[Expr], qd: list[Expr]) -> Array:
     """Gyroscopic forces of the linear terms, forces of T0, and of the dissipation."""
     forces = []
     for i, (x, v) in enumerate(zip(q, qd, strict=True)):
-        turning = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]
-        forces.append(sum(turning, ring.zero) - rest.diff(x) + loss.diff(v))
+        gyroscopic = [(linear[i].diff(y) - linear[j].diff(x)) * ring.convert(qd[j]) for j, y in enumerate(q)]
+        forces.append(sum(gyroscopic, ring.zero) - rest.diff(x) + loss.diff(v))
     return ring.array(forces)
 
 
-def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
+def _require_positions(V: Poly, T: Poly, qd: list[Expr]) -> None:
     swapped = all(T.diff(v).is_zero for v in qd)
     for v in qd:
         if not V.diff(v).is_zero:
@@ -242,14 +270,13 @@ def _require_positions(V: Poly, T: Poly, qd: list[Any]) -> None:
 
 def _require_no_jumps(form: ClosedForm) -> None:
     """Raise if an energy jumps, or has a derivative unknown to SymPy: the force would have no value."""
-    from sympy import Derivative, DiracDelta
     from sympy.core.function import AppliedUndef
 
     ring = form.ring
     used = {i for x in form.polys.values() for p in x.ravel() for i, _ in ring.exponents(reduce(or_, p.terms, 0))}
-    found = [e for i in sorted(used) if (e := ring.generators[i].expr) is not None]
-    # derivatives of functions left undefined by the user are correct as they are
-    bad = [d for e in found for d in e.atoms(DiracDelta, Derivative) if not d.has(AppliedUndef)]
+    present = [e for i in sorted(used) if (e := ring.generators[i].expr) is not None]
+    # derivatives of the user's undefined functions are correct as they are
+    bad = [d for e in present for d in e.atoms(sympy.DiracDelta, sympy.Derivative) if not d.has(AppliedUndef)]
     if bad:
         raise ModelError(
             f"lagrange: the forces contain {bad[0]}, expected energies without jumps, of functions with a derivative. "
@@ -257,8 +284,8 @@ def _require_no_jumps(form: ClosedForm) -> None:
         )
 
 
-def _require_independent(form: ClosedForm, parameters: Sequence[Any]) -> None:
-    """Raise if M is singular in every state: a coordinate that moves no mass of its own."""
+def _require_independent(form: ClosedForm, parameters: Sequence[Expr]) -> None:
+    """Raise if M is singular in every state, as with a coordinate that moves no mass."""
     rng = np.random.default_rng(1)
     if not form.nv:
         return
@@ -287,8 +314,8 @@ def _require_independent(form: ClosedForm, parameters: Sequence[Any]) -> None:
         )
 
 
-def _velocity_hint(form: ClosedForm, parameters: Sequence[Any], k: int) -> str:
-    """A hint to the velocity of coordinate k, on which T does not depend: a parameter that may be meant."""
+def _velocity_hint(form: ClosedForm, parameters: Sequence[Expr], k: int) -> str:
+    """A hint about the velocity of coordinate k, on which T does not depend: a parameter may be meant as it."""
     q, qd = str(form.q[k]), str(form.qd[k])
     others = [s for s in map(str, parameters) if len(q) > 1 and q in s and s != q]
     if others:
@@ -296,16 +323,14 @@ def _velocity_hint(form: ClosedForm, parameters: Sequence[Any], k: int) -> str:
     return f"The velocity of {q} is called {qd}; give qd= to call it otherwise, or drop the coordinate."
 
 
-def _angle_groups(expressions: Sequence[Any], q: list[Any]) -> tuple[tuple[Any, ...], ...]:
+def _angle_groups(expressions: Sequence[Expr], q: list[Expr]) -> tuple[tuple[Expr, ...], ...]:
     """Groups of coordinates that the user adds up in angles."""
-    import sympy
-
     sums = [f.args[0].free_symbols & set(q) for e in expressions for f in e.atoms(sympy.sin, sympy.cos)]
-    groups: list[set[Any]] = []
-    for found in sums:
-        if len(found) > 1:
-            joined = found.union(*(g for g in groups if g & found))
-            groups = [g for g in groups if not g & found] + [joined]
+    groups: list[set[Expr]] = []
+    for summed in sums:
+        if len(summed) > 1:
+            joined = summed.union(*(g for g in groups if g & summed))
+            groups = [g for g in groups if not g & summed] + [joined]
     # the user may have expanded the sums: then try to combine all coordinates that are angles
     angles = set().union(*sums)
     groups = groups or ([angles] if 1 < len(angles) <= 3 else [])

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sixd.errors import ShapeError
+from sixd.lazy import Expr, sympy
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.arguments import coordinates, entries_of, is_listed, require_positions, vector, velocities
+from sixd.symbolic.arguments import (
+    Coordinates,
+    VectorLike,
+    coordinates,
+    entries_of,
+    is_listed,
+    require_positions,
+    vector,
+    velocities,
+)
 from sixd.symbolic.echelon import tidy
 
 
-def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
+def point_forces(
+    positions: VectorLike | Sequence[VectorLike], q: Coordinates, directions: VectorLike | Sequence[Expr] | None = None
+) -> Any:
     """Input matrix T(q) (n, m) of forces at points: generalised forces are τ = T f.
 
     Parameters
@@ -18,7 +31,7 @@ def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
     positions : a point (2,) or (3,) [m], functions of q, or a list of such points.
     q : the n coordinates.
     directions : for each point a vector along which its force acts, or a list of such vectors; functions of q if the
-        direction turns with a body. f counts in units of the vector's length: give unit vectors for newtons. By default
+        direction rotates with a body. f is in units of the vector's length: give unit vectors for newtons. By default
         the axes: f then holds the components of the force at the first point, then at the second, …
 
     Returns
@@ -32,8 +45,6 @@ def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
     [-r*sin(theta), r*cos(theta)],
     [   cos(theta),   sin(theta)]])
     """
-    import sympy
-
     where = "point_forces"
     q = coordinates(where, q)
     points = [vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
@@ -47,30 +58,31 @@ def point_forces(positions: Any, q: Any, directions: Any = None) -> Any:
     return sympy.Matrix(len(columns), len(q), [e for c in columns for e in c]).T
 
 
-def _axes(where: str, points: list[Any], positions: Any, directions: Any) -> list[list[Any]]:
+def _axes(
+    where: str,
+    points: list[Expr],
+    positions: VectorLike | Sequence[VectorLike],
+    directions: VectorLike | Sequence[Expr] | None,
+) -> list[list[Expr]]:
     """For each point the vectors along which forces act."""
-    import sympy
-
     if directions is None:
         return [[sympy.eye(p.rows).col(k) for k in range(p.rows)] for p in points]
     single = len(points) == 1 and not _is_nested(positions)
-    given = [directions] if single else entries_of(where, "directions", directions)
-    if len(given) != len(points):
-        raise ShapeError(f"{where}: directions has {len(given)} entries, expected {len(points)}, one for each point.")
+    listed = [directions] if single else entries_of(where, "directions", directions)
+    if len(listed) != len(points):
+        raise ShapeError(f"{where}: directions has {len(listed)} entries, expected {len(points)}, one for each point.")
     return [
         [vector(where, "direction", d, (p.rows,)) for d in _list_of_vectors(where, "directions", g)]
-        for p, g in zip(points, given, strict=True)
+        for p, g in zip(points, listed, strict=True)
     ]
 
 
 def _is_nested(x: Any) -> bool:
     """Whether x is a list of vectors rather than one vector."""
-    import sympy
-
     return not isinstance(x, sympy.MatrixBase) and any(is_listed(e) and not isinstance(e, str) for e in x)
 
 
-def _list_of_vectors(where: str, what: str, x: Any) -> list[Any]:
+def _list_of_vectors(where: str, what: str, x: Any) -> list[Expr]:
     if not is_listed(x) or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
         raise ShapeError(f"{where}: {what} is {x!r}, expected a vector, or a list of vectors.")
     return entries_of(where, what, x) if _is_nested(x) else [x]

@@ -7,31 +7,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.errors import ModelWarning
+from sixd.lazy import Expr, Matrix, Symbol
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from sixd.symbolic.closed_form import ClosedForm
 
 _SHORTEST = 3  # letters of names that are compared: l1 is near q1, but is another symbol
-_TRIES = 12  # samples of states and parameters at which a negative kinetic energy must be negative
-_ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 is not called negative
+_TRIES = 12  # sampled states and parameters at which T must be negative for a warning
+_ROUNDING = 1e-9  # of M scaled to a diagonal of ±1: an eigenvalue above -1e-9 does not count as negative
 
 
 # names ------------------------------------------------------------------------------------------
 
 
-def warn_of_misspelt(left: Sequence[Any], known: Sequence[Any], parameters: Sequence[str]) -> None:
+def warn_of_misspelt(left: Sequence[Expr], known: Sequence[Expr], parameters: Sequence[str]) -> None:
     """Warn of symbols in ``left`` that look like a misspelt coordinate or velocity, unless named in ``parameters``."""
     pairs = [(s, k) for s in left if str(s) not in parameters for k in known if is_misspelt(str(s), str(k))]
     if pairs:
-        found = ", ".join(f"{s} (near {k})" for s, k in dict(pairs).items())
+        names = ", ".join(f"{s} (near {k})" for s, k in dict(pairs).items())
         warnings.warn(
-            f"lagrange: taken for a constant parameter: {found}. Correct the name if it is misspelt; if not, list the "
+            f"lagrange: treated as a constant parameter: {names}. Correct the name if it is misspelt; if not, list the "
             f"parameters: parameters=[{', '.join(map(str, left))}].",
             ModelWarning,
             stacklevel=4,  # the caller of sixd.lagrange
@@ -74,16 +75,16 @@ def _slips(known: str, *, substitutions: bool, wrong: str) -> Iterator[str]:
 # energies ---------------------------------------------------------------------------------------
 
 
-def warn_if_negative(form: ClosedForm, parameters: Sequence[Any]) -> None:
+def warn_if_negative(form: ClosedForm, parameters: Sequence[Expr]) -> None:
     """Warn if the kinetic energy is negative for some velocities, for all sampled states and (positive) parameters."""
     rng = np.random.default_rng(2)
     M = np.zeros((0, 0))
     for _ in range(_TRIES if form.nv else 0):
         table = {s: _sample(rng, s) for s in (*parameters, *form.q)}
-        found = values_of(form.M, table)
-        if found is None:  # undecidable
+        values = values_of(form.M, table)
+        if values is None:  # undecidable
             return
-        M = found
+        M = values
         if np.isfinite(M).all() and _lowest(M) >= -_ROUNDING:
             return
     if not M.size or not np.isfinite(M).all():
@@ -98,7 +99,7 @@ def warn_if_negative(form: ClosedForm, parameters: Sequence[Any]) -> None:
     )
 
 
-def values_of(matrix: Any, table: dict[Any, float]) -> Array | None:
+def values_of(matrix: Matrix, table: dict[Expr, float]) -> Array | None:
     """The floats of a SymPy matrix; None if some are complex, or values of undefined functions."""
     try:
         return np.array(matrix.xreplace(table).evalf(), dtype=float)
@@ -106,7 +107,7 @@ def values_of(matrix: Any, table: dict[Any, float]) -> Array | None:
         return None
 
 
-def _sample(rng: np.random.Generator, symbol: Any) -> float:
+def _sample(rng: np.random.Generator, symbol: Symbol) -> float:
     """A random number of any magnitude for a symbol, positive unless it is declared otherwise."""
     size = float(np.exp(rng.uniform(-1.5, 1.5)))
     return -size if symbol.is_negative or symbol.is_nonpositive else size

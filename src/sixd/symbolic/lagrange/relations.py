@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError
+from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Constraint
 from sixd.model.joints import parameters_of
 from sixd.spatial.expressions import evaluate_expressions
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, Scalar, symbols_in
 from sixd.symbolic.ring.derivative import real_derivative
 from sixd.symbolic.ring.normal_form import canonical
 
@@ -28,7 +29,7 @@ class Relation(Constraint):
     row: Any
     rate: Any
     right: Any
-    free: frozenset[Any]
+    free: frozenset[Expr]
 
     @property
     def label(self) -> str:
@@ -53,7 +54,7 @@ class Relation(Constraint):
         """Ȧ q̇ (1,)."""
         return system.evaluate([self.rate], q, qd)
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b(t) (1,), or None if it is zero."""
         if not getattr(self.right, "free_symbols", None) and self.right == 0:
             return None
@@ -61,15 +62,13 @@ class Relation(Constraint):
         return evaluate_expressions([self.right], {} if time is None else {time: t})
 
 
-def symbols_of(constraint: Constraint) -> set[Any]:
+def symbols_of(constraint: Constraint) -> set[Expr]:
     """The SymPy symbols in a constraint, coordinates and velocities among them."""
     return set(constraint.free) if isinstance(constraint, Relation) else symbols_in([parameters_of(constraint)])
 
 
-def make_relation(e: Any, q: list[Any], qd: list[Any]) -> Relation:
+def make_relation(e: Expr, q: list[Expr], qd: list[Expr]) -> Relation:
     """The relation e = 0 of q alone, or linear in the velocities with a right-hand side of time ``t``."""
-    import sympy
-
     if not e.free_symbols & {*q, *qd}:
         raise ModelError(f"lagrange: the constraint {e} = 0 contains neither a coordinate nor a velocity.")
     if e.free_symbols & set(qd):

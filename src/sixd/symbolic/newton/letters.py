@@ -1,10 +1,11 @@
-"""How the symbols of a state are written: a velocity as its coordinate with a dot, an acceleration with two."""
+"""Letters of the symbols of a state: a velocity is its coordinate with a dot, an acceleration with two."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.writing.unicode_text import symbol_text
 
 if TYPE_CHECKING:
@@ -21,15 +22,13 @@ def _rates(result: NewtonEuler) -> Iterator[tuple[Any, Any, int]]:
                 yield from ((x, y, dots) for y, dots in ((v, 1), (a, 2)) if _is_symbol(x) and _is_symbol(y))
 
 
-def text_letters(result: NewtonEuler) -> dict[Any, str]:
+def text_letters(result: NewtonEuler) -> dict[Expr, str]:
     """Unicode of the rates, θ̇₁ for the velocity of θ1."""
     return {y: symbol_text(x.name, dots) for x, y, dots in _rates(result)}
 
 
-def latex_letters(result: NewtonEuler) -> dict[Any, str]:
+def latex_letters(result: NewtonEuler) -> dict[Expr, str]:
     """LaTeX of the coordinates and their rates."""
-    import sympy
-
     letters = {x: sympy.latex(x) for x in result.state[0] if _is_symbol(x)}
     for x, y, dots in _rates(result):
         letter, line, index = letters[x].partition("_")
@@ -37,5 +36,5 @@ def latex_letters(result: NewtonEuler) -> dict[Any, str]:
     return letters
 
 
-def _is_symbol(x: Any) -> bool:
+def _is_symbol(x: object) -> bool:
     return bool(getattr(x, "is_Symbol", False))

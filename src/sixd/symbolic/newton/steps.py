@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import UnknownNameError, require_known
+from sixd.lazy import Expr
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_zero
+from sixd.model.system import System
+from sixd.spatial.scalar import Array, Scalar, is_zero
 from sixd.symbolic.newton.letters import latex_letters, text_letters
 from sixd.symbolic.writing.latex import latex
 from sixd.symbolic.writing.latex_lines import WIDEST, aligned_latex, latex_width
@@ -30,8 +32,8 @@ _LATEX = {
     "vd": (r"\dot{v}", ""),
     "vd_com": (r"\dot{v}", "C"),
 }
-_BRACKETS = 4  # letters of LaTeX that an equals sign and brackets take
-_WIDE = 96  # columns of a vector that is written in one line
+_BRACKETS = 4  # width of an equals sign and brackets, in letters of LaTeX
+_WIDE = 96  # columns up to which a vector is written in one line
 _NOISE = 1e-14  # numbers below this, relative to the largest of the same quantity, are written as 0
 
 # what each stage computes, as text and as LaTeX; p is the parent, J the joint, C the centre of mass of a body
@@ -66,8 +68,8 @@ RULES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     ),
     "torque": (("τ", "<G>Sᵀ[n; f]<M><E>", r"\tau", r"<G>S^T \begin{bmatrix} n \\ f \end{bmatrix}<M><E>"),),
 }
-# parts of the rules that depend on the result: weight, other forces and moments, what acts besides the joint's force,
-# and coordinates y of a reduced model, q̇ = G ẏ
+# parts of the rules that depend on the result: weight, other forces and moments, passive joint forces, and coordinates
+# y of a reduced model, q̇ = G ẏ
 _PARTS = {
     "<W>": (" - m g", r" - m\,g"),
     "<F>": (" - f_ext", r" - f_{\text{ext}}"),
@@ -89,8 +91,8 @@ TITLES = {"outward": "Outward iterations", "inward": "Inward iterations", "torqu
 class NewtonEulerStep:
     """One line: the value of a quantity of a body; of the stage "torque", of a joint.
 
-    ``quantity`` is a field of ``NewtonEuler``, ``value`` (3,), or (freedoms of the joint,) for "tau"; ``number`` is the
-    body's, or that of the joint's first freedom, from 1.
+    ``quantity`` is a field of ``NewtonEuler``, ``value`` (3,), or (nv of the joint,) for "tau"; ``number`` is the
+    body's, or that of the joint's first degree of freedom, from 1.
     """
 
     stage: str
@@ -101,9 +103,9 @@ class NewtonEulerStep:
 
 
 class NewtonEulerSteps:
-    """The steps of ``NewtonEuler.steps``: iterate over them, or take a value by body and quantity.
+    """The steps of ``NewtonEuler.steps``: iterate over them, or get a value by body and quantity.
 
-    ``str`` gives aligned text, ``latex`` and ``markdown`` mathematics; a notebook shows the latter.
+    ``str`` returns aligned text, ``latex`` and ``markdown`` mathematics; a notebook shows the latter.
     """
 
     def __init__(
@@ -179,7 +181,7 @@ class NewtonEulerSteps:
             rules.append((rule[column], right))
         return rules
 
-    def _lines(self, step: NewtonEulerStep, letters: Mapping[Any, str]) -> list[tuple[str, str]]:
+    def _lines(self, step: NewtonEulerStep, letters: Mapping[Expr, str]) -> list[tuple[str, str]]:
         entries = [self._entry(x, step.quantity, letters) for x in step.value]
         letter = _TEXT.get(step.quantity, step.quantity)
         if step.quantity == "tau":
@@ -190,12 +192,12 @@ class NewtonEulerSteps:
             return [(left, f"[{line}]")]
         return [(left + axis, x) for axis, x in zip("xyz", entries, strict=True)]
 
-    def _entry(self, x: Any, quantity: str, letters: Mapping[Any, str]) -> str:
+    def _entry(self, x: Scalar, quantity: str, letters: Mapping[Expr, str]) -> str:
         if self.result.ring is not None or hasattr(x, "free_symbols"):
             return text(x, letters)
         return self._number(x, quantity)
 
-    def _number(self, x: Any, quantity: str) -> str:
+    def _number(self, x: float, quantity: str) -> str:
         largest = max((float(np.abs(s.value).max(initial=0)) for s in self.steps if s.quantity == quantity), default=0)
         return f"{0.0 if abs(x) < _NOISE * largest else float(x):.4g}".replace("-", "\u2212")
 
@@ -226,7 +228,7 @@ class NewtonEulerSteps:
         return self.markdown()
 
     def _latex_lines(
-        self, step: NewtonEulerStep, letters: Mapping[Any, str], short: bool, digits: int | None
+        self, step: NewtonEulerStep, letters: Mapping[Expr, str], short: bool, digits: int | None
     ) -> list[tuple[str, str]]:
         """(left, right) of a vector, or of each component if one is wide."""
         entries = [self._latex_entry(x, step.quantity, letters, short, digits) for x in step.value]
@@ -241,7 +243,9 @@ class NewtonEulerSteps:
             return [(f"{left}{axis}}}", x) for axis, x in zip("xyz", entries, strict=True)]
         return [(f"{left}}}", r"\begin{bmatrix} " + r" \\ ".join(entries) + r" \end{bmatrix}")]
 
-    def _latex_entry(self, x: Any, quantity: str, letters: Mapping[Any, str], short: bool, digits: int | None) -> str:
+    def _latex_entry(
+        self, x: Scalar, quantity: str, letters: Mapping[Expr, str], short: bool, digits: int | None
+    ) -> str:
         if self.result.ring is not None or hasattr(x, "free_symbols"):
             return latex(x, letters, short=short, digits=digits)
         return self._number(x, quantity).replace("\u2212", "-")
@@ -256,26 +260,26 @@ def make_steps(result: NewtonEuler, gravity: str) -> NewtonEulerSteps:
         masses = [tree.inertia[i][5, 5] for i in tree.bodies]
         weight = np.array([g * m for g, m in zip(raw.gravity, masses, strict=True)]).reshape(raw.F.shape)
         values = raw._replace(vd=raw.vd - raw.gravity, vd_com=raw.vd_com - raw.gravity, F=raw.F - weight)
-    found = [
+    steps = [
         NewtonEulerStep("outward", name, k + 1, field, show(getattr(values, field)[k]))
         for k, name in enumerate(names)
         for field in OUTWARD
     ]
-    found += [
+    steps += [
         NewtonEulerStep("inward", names[k], k + 1, field, show(getattr(values, field)[k]))
         for k in reversed(range(len(names)))
         for field in INWARD
     ]
     for joint in model.joint_names:
         own = model.v_slice(joint)
-        found.append(NewtonEulerStep("torque", joint, own.start + 1, "tau", show(raw.tau[own])))
-    return NewtonEulerSteps(result, gravity, tuple(found))
+        steps.append(NewtonEulerStep("torque", joint, own.start + 1, "tau", show(raw.tau[own])))
+    return NewtonEulerSteps(result, gravity, tuple(steps))
 
 
-def _tree(model: Any) -> Model:
+def _tree(model: System) -> Model:
     """The tree of a model, a reduced model or the equations of one."""
     while not isinstance(model, Model):
-        model = model.model
+        model = model.model  # type: ignore[attr-defined]
     return model
 
 
@@ -288,7 +292,7 @@ def _grouped(steps: tuple[NewtonEulerStep, ...], stage: str) -> list[tuple[str, 
     return list(groups.items())
 
 
-def _is_passive(model: Any) -> bool:
+def _is_passive(model: System) -> bool:
     tree = _tree(model)
     return any(not is_zero(x) for part in (tree.armature, tree.damping, tree.friction, tree.stiffness) for x in part)
 

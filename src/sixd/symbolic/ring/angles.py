@@ -1,7 +1,7 @@
 """Sines and cosines in a ring: every monomial of an angle has a base angle, of which the others are whole multiples.
 
-sin(q/2) beside sin(q) makes q/2 the base angle; elements written in sin(q) and cos(q) before are rewritten when they
-are next used. Multiples and sums of angles are expanded. In a ring of waves the generators of a base angle are not its
+sin(q/2) after sin(q) makes q/2 the base angle; earlier elements in sin(q) and cos(q) are rewritten when they are next
+used. Multiples and sums of angles are expanded. In a ring of waves the generators of a base angle are not its
 cosine and sine but z = exp(i a) and 1/z: cos(45 q/18), of degree 45 in cos(q/18), is two terms in z = exp(i q/18).
 """
 
@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sixd.lazy import sympy
 from sixd.symbolic.ring.generators import Generator, square_root
 from sixd.symbolic.ring.poly import Poly, Terms
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
 LARGEST_MULTIPLE = 30  # of a base angle that is expanded: cos(30 q) has 16 terms, and its square fits in 7 bits
-_LARGEST_TAME = 4  # where exponentials are the alternative, since products of long polynomials are slow
+_LARGEST_TAME = 4  # in a tame ring: products of long polynomials are slow, and exponentials are the alternative
 
 
 class UntameAngle(Exception):
@@ -53,7 +54,7 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
         return _multiple_of_wave(ring, base, int(factor / finest))
     apart = key in ring.wide or (not key and ring.inexact)  # numbers among floats are not cut into smaller ones
     if apart or abs(factor / finest) > LARGEST_MULTIPLE or unit / finest > LARGEST_MULTIPLE:
-        own = base_angle(ring, (key, abs(factor)), abs(factor))  # beside the others: not expanded
+        own = base_angle(ring, (key, abs(factor)), abs(factor))  # next to the others: not expanded
         return _multiple(ring, own, 1 if factor > 0 else -1)
     if base is None:
         base = base_angle(ring, (key, None), finest)
@@ -64,8 +65,6 @@ def _of_term(ring: Ring, key: int, factor: Fraction) -> tuple[Poly, Poly]:
 
 def _of_pi(ring: Ring, factor: Fraction) -> tuple[Poly, Poly] | None:
     """(sin, cos) of factor · pi where they are numbers or roots that SymPy knows; else None."""
-    import sympy
-
     angle = sympy.pi * sympy.Rational(factor.numerator, factor.denominator)
     s, c = sympy.sin(angle), sympy.cos(angle)
     return None if (s + c).has(sympy.sin, sympy.cos) else (ring.convert(s), ring.convert(c))

@@ -12,6 +12,7 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from sixd.lazy import Basic, Expr, sympy
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
@@ -31,17 +32,16 @@ def build(poly: Poly, *, exact: bool = False) -> Any:
 def builder(ring: Ring, exact: bool = False) -> Builder:
     """The ring's builder of expressions; numbers are rationals or, if floats were converted, floats."""
     exact = exact or not ring.inexact
-    found = ring.objects.get(exact)
-    if found is None:
-        found = ring.objects[exact] = Builder(ring, exact)
-    return found
+    make = ring.objects.get(exact)
+    if make is None:
+        make = ring.objects[exact] = Builder(ring, exact)
+    return make
 
 
 class Builder:
     """Builds expressions of one ring and caches the objects of its generators."""
 
     def __init__(self, ring: Ring, exact: bool) -> None:
-        import sympy
         from sympy.core import basic
 
         self.ring, self.exact, self.sympy, self._basic = ring, exact, sympy, basic
@@ -98,7 +98,7 @@ class Builder:
 
     # objects with their sort keys ---------------------------------------------------------------------
 
-    def sort_key(self, x: Any) -> Any:
+    def sort_key(self, x: Basic) -> Any:
         """A tuple that sorts as ``Basic.compare`` does."""
         name = type(x).__name__
         content = [
@@ -109,7 +109,7 @@ class Builder:
         ]
         return (self._classes.get(name, len(self._classes)), name, len(content), *content)
 
-    def node(self, x: Any, *, plain: bool = True) -> Node:
+    def node(self, x: Expr, *, plain: bool = True) -> Node:
         """An expression with its sort key."""
         return self.sort_key(x), x, plain
 

@@ -6,10 +6,12 @@ arguments in a normal form.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
+from sixd.lazy import Basic, Expr, sympy
 from sixd.symbolic.ring.generators import inverse, square_root
 from sixd.symbolic.ring.poly import Poly
 
@@ -17,22 +19,17 @@ if TYPE_CHECKING:
     from sixd.symbolic.ring.ring import Ring
 
 
-def convert(ring: Ring, expr: Any) -> Poly:
+def convert(ring: Ring, expr: Expr) -> Poly:
     """The element of a SymPy expression."""
-    import sympy
-
-    found = ring.memo.get(expr)
-    if found is None:
+    element = ring.memo.get(expr)
+    if element is None:
         if not isinstance(expr, sympy.Expr) or expr.is_commutative is False:
             raise ScalarTypeError(f"convert: got {expr!r}, expected a commutative SymPy expression.")
-        found = _converted(ring, expr)
-        ring.memo[expr] = found
-    return found
+        element = ring.memo[expr] = _converted(ring, expr)
+    return element
 
 
-def _converted(ring: Ring, expr: Any) -> Poly:
-    import sympy
-
+def _converted(ring: Ring, expr: Expr) -> Poly:
     if isinstance(expr, sympy.Symbol):
         return ring.symbol(expr)
     if isinstance(expr, sympy.Rational):
@@ -57,7 +54,7 @@ def _converted(ring: Ring, expr: Any) -> Poly:
     return _opaque(ring, expr)
 
 
-def _balanced(items: list[Poly], operation: Any) -> Poly:
+def _balanced(items: list[Poly], operation: Callable[[Poly, Poly], Poly]) -> Poly:
     """Sum or product in a balanced tree: long sums are not copied term by term."""
     while len(items) > 1:
         pairs = [operation(a, b) for a, b in zip(items[::2], items[1::2], strict=False)]
@@ -65,10 +62,8 @@ def _balanced(items: list[Poly], operation: Any) -> Poly:
     return items[0]
 
 
-def plain_angles(expr: Any) -> Any:
+def plain_angles(expr: Expr) -> Any:
     """tan, cot, sec and csc as fractions of sine and cosine."""
-    import sympy
-
     sin, cos = sympy.sin, sympy.cos
     table = {
         sympy.tan: lambda x: sin(x) / cos(x),
@@ -82,10 +77,8 @@ def plain_angles(expr: Any) -> Any:
     return expr
 
 
-def _power(ring: Ring, expr: Any) -> Poly:
+def _power(ring: Ring, expr: Expr) -> Poly:
     """base ** exponent for rational exponents: the whole part, times a root for the remainder."""
-    import sympy
-
     base, exponent = expr.args
     if not isinstance(exponent, sympy.Rational):
         return _opaque(ring, expr)
@@ -109,9 +102,8 @@ def _power(ring: Ring, expr: Any) -> Poly:
     return result * root ** int(left.p)
 
 
-def _opaque(ring: Ring, expr: Any) -> Poly:
+def _opaque(ring: Ring, expr: Expr) -> Poly:
     """A generator for the expression, its arguments in a normal form."""
-    import sympy
     from sympy.core.function import AppliedUndef
 
     if not isinstance(expr, (sympy.Function, sympy.Pow)) or isinstance(expr, AppliedUndef):
@@ -120,9 +112,7 @@ def _opaque(ring: Ring, expr: Any) -> Poly:
     return ring.opaque(tidy) if tidy.func == expr.func else convert(ring, tidy)
 
 
-def _normal_argument(ring: Ring, arg: Any) -> Any:
-    import sympy
-
+def _normal_argument(ring: Ring, arg: Basic) -> Any:
     if isinstance(arg, sympy.Expr):
         return ring.argument_form(arg) if ring.argument_form is not None else convert(ring, arg).to_sympy()
     return arg.func(*(_normal_argument(ring, a) for a in arg.args)) if arg.args else arg

@@ -1,6 +1,6 @@
 """Derivatives of ring elements, through every generator that depends on the symbol.
 
-All symbols count as real, however they were declared: the slope of Abs(x) is sign(x).
+All symbols count as real, whatever their assumptions: the derivative of Abs(x) is sign(x).
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from sixd.lazy import Expr, Symbol, sympy
 from sixd.symbolic.ring.generators import Generator, inverse
 from sixd.symbolic.ring.poly import Poly
 
 
-def derivative(poly: Poly, symbol: Any) -> Poly:
+def derivative(poly: Poly, symbol: Symbol) -> Poly:
     """∂ poly/∂ symbol = Σ ∂ poly/∂ generator · ∂ generator/∂ symbol."""
     ring, total = poly.ring, poly.ring.zero
     ones = (1 << ring.bits) - 1
@@ -28,7 +29,7 @@ def derivative(poly: Poly, symbol: Any) -> Poly:
     return total
 
 
-def _partial(x: Poly, g: Generator, symbol: Any) -> Poly:
+def _partial(x: Poly, g: Generator, symbol: Symbol) -> Poly:
     """∂ generator/∂ symbol; ``x`` is the generator as an element."""
     ring = x.ring
     if g.kind in ("symbol", "opaque"):
@@ -46,20 +47,18 @@ def _partial(x: Poly, g: Generator, symbol: Any) -> Poly:
     return inner * (outer if g.kind == "sin" else -outer)
 
 
-def real_derivative(expr: Any, symbol: Any) -> Any:
+def real_derivative(expr: Expr, symbol: Symbol) -> Any:
     """∂ expr/∂ symbol of a SymPy expression of real symbols."""
-    import sympy
-
     if not expr.has(*_real_functions()):
         return expr.diff(symbol)
     real = _real_symbols(expr)
-    slope = expr.xreplace(real).diff(real.get(symbol, symbol))
+    result = expr.xreplace(real).diff(real.get(symbol, symbol))
     # from Max and Min: sign has a value at any number
-    slope = slope.replace(sympy.Heaviside, lambda x, *_: (1 + sympy.sign(x)) / 2)
-    return slope.xreplace({dummy: s for s, dummy in real.items()})
+    result = result.replace(sympy.Heaviside, lambda x, *_: (1 + sympy.sign(x)) / 2)
+    return result.xreplace({dummy: s for s, dummy in real.items()})
 
 
-def as_real(expr: Any) -> Any:
+def as_real(expr: Expr) -> Any:
     """The expression simplified for real symbols: Abs(x)² is x², re(x) is x."""
     if not expr.has(*_real_functions()):
         return expr
@@ -67,15 +66,21 @@ def as_real(expr: Any) -> Any:
     return expr.xreplace(real).xreplace({dummy: s for s, dummy in real.items()})
 
 
-def _real_functions() -> tuple[Any, ...]:
+def _real_functions() -> tuple[Expr, ...]:
     """Functions whose derivatives SymPy writes differently for complex symbols."""
-    import sympy as sp
+    return (
+        sympy.Abs,
+        sympy.sign,
+        sympy.Max,
+        sympy.Min,
+        sympy.Heaviside,
+        sympy.re,
+        sympy.im,
+        sympy.conjugate,
+        sympy.arg,
+    )
 
-    return (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Heaviside, sp.re, sp.im, sp.conjugate, sp.arg)
 
-
-def _real_symbols(expr: Any) -> dict[Any, Any]:
+def _real_symbols(expr: Expr) -> dict[Expr, Expr]:
     """A real symbol for each symbol that is not declared real."""
-    import sympy
-
     return {s: sympy.Dummy(s.name, real=True) for s in expr.free_symbols if s.is_real is not True}

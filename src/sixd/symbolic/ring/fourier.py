@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sixd.lazy import sympy
 from sixd.symbolic.ring.poly import Terms
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ class AngleGroup:
         self.series = cache(self._series)
 
     def to_sympy(self, harmonic: Harmonic) -> Any:
-        """The sine or cosine as a SymPy expression; SymPy may turn sin(a - b) into -sin(b - a)."""
-        import sympy
-
+        """The sine or cosine as a SymPy expression; SymPy may change sin(a - b) to -sin(b - a)."""
         n, odd = harmonic
         parts = [(m, self.ring.generators[i]) for m, i in zip(n, self.cosines, strict=True)]
         angle = sympy.Add(*(sympy.Rational(m * g.unit) * g.base.to_sympy() for m, g in parts))

@@ -13,6 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from sixd.errors import SingularError
+from sixd.lazy import Expr
 from sixd.symbolic.ring.poly import Poly
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Generator:
     partner: int = -1
 
 
-def opaque(ring: Ring, expr: Any) -> Poly:
+def opaque(ring: Ring, expr: Expr) -> Poly:
     """A SymPy expression as a generator of its own."""
     if expr not in ring.index:
         i = ring.add(expr, Generator("opaque", expr=expr))

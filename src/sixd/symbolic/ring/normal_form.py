@@ -1,8 +1,8 @@
 """The normal form of a SymPy expression: equal functions get identical expressions.
 
-Every angle is expanded in the coarsest base angle that it is a whole multiple of, or not at all if its multiples are
-too large. Where a ring of small multiples does not suffice, a ring of waves finds that base angle: in exponentials a
-product of sines and cosines stays a short sum, and terms cancel before anything is expanded.
+Every angle is expanded in the coarsest base angle of which it is a whole multiple, or not at all if its multiples are
+too large. Where a ring of small multiples does not suffice, a ring of waves determines that base angle: in exponentials
+a product of sines and cosines stays a short sum, and terms cancel before the expansion.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sixd.lazy import Expr, sympy
+from sixd.symbolic.arguments import ExprLike
 from sixd.symbolic.ring.angles import LARGEST_MULTIPLE, UntameAngle, base_angle
 from sixd.symbolic.ring.fourier import AngleGroup, harmonics
 from sixd.symbolic.ring.generators import square_root
@@ -17,7 +19,7 @@ from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import ExponentError, Ring
 
 
-def canonical(*expressions: Any) -> Any:
+def canonical(*expressions: ExprLike) -> Any:
     """SymPy expressions in the ring's normal form; one expression, or a tuple of several.
 
     Equal polynomials in symbols, exact numbers, and sines and cosines of rational combinations of symbols become
@@ -27,10 +29,8 @@ def canonical(*expressions: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _canonical(expr: Any) -> Any:
+def _canonical(expr: Expr) -> Any:
     """The normal form of one expression; exponents get as many bits as they need."""
-    import sympy
-
     expr, bits = sympy.sympify(expr), 8
     while True:
         try:
@@ -39,7 +39,7 @@ def _canonical(expr: Any) -> Any:
             bits *= 2
 
 
-def _normal(expr: Any, bits: int) -> Poly:
+def _normal(expr: Expr, bits: int) -> Poly:
     """The element of some ring that represents the function, the same however the function is written."""
     try:
         poly = Ring(bits=bits, kind="tame").convert(expr)
@@ -61,18 +61,14 @@ def _largest_degree(poly: Poly) -> int:
     return max((p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()), default=0)
 
 
-def _has_quotients(expr: Any) -> bool:
+def _has_quotients(expr: Expr) -> bool:
     """Whether the expression has roots or inverses of expressions: the rules of these are for sines and cosines."""
-    import sympy
-
     powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
     return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 def _with_coarsest_angles(poly: Poly) -> Poly:
     """The same function by sin q and cos q where sin(q/2) and cos(q/2) are not needed; in a ring of its own."""
-    import sympy
-
     poly = poly.normalized()
     ring = poly.ring
     fine = [i for i in ring.angles.values() if ring.generators[i].unit.numerator == 1 != ring.generators[i].unit]

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError
+from sixd.lazy import Symbol
 
 if TYPE_CHECKING:
+    from sixd.spatial.scalar import Scalar
     from sixd.symbolic.ring.ring import Ring
 
 Terms = dict[int, int]
@@ -33,7 +35,7 @@ class Poly:
 
     # arithmetic; an array on the other side does its own loop ----------------------------------------
 
-    def __add__(self, other: Any) -> Poly:
+    def __add__(self, other: Scalar) -> Poly:
         if other.__class__ is not Poly or other.ring is not self.ring:
             if other.__class__ is int and not other:
                 return self
@@ -60,14 +62,14 @@ class Poly:
     def __pos__(self) -> Poly:
         return self
 
-    def __sub__(self, other: Any) -> Poly:
+    def __sub__(self, other: Scalar) -> Poly:
         other = _operand(self, other)
         return NotImplemented if other is NotImplemented else self + -other
 
-    def __rsub__(self, other: Any) -> Poly:
+    def __rsub__(self, other: Scalar) -> Poly:
         return -self + other
 
-    def __mul__(self, other: Any) -> Poly:
+    def __mul__(self, other: Scalar) -> Poly:
         if other.__class__ is not Poly or other.ring is not self.ring:
             if other.__class__ is int and -1 <= other <= 1:
                 return self if other == 1 else -self if other else self.ring.zero
@@ -95,7 +97,7 @@ class Poly:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Poly:
+    def __truediv__(self, other: Scalar) -> Poly:
         other = _operand(self, other)
         if other is NotImplemented:
             return NotImplemented
@@ -112,11 +114,11 @@ class Poly:
             n, d = -n, -d
         return Poly(self.ring, self.terms if d == 1 else {k: v * d for k, v in self.terms.items()}, self.den * n)
 
-    def __rtruediv__(self, other: Any) -> Poly:
+    def __rtruediv__(self, other: Scalar) -> Poly:
         other = _operand(self, other)
         return NotImplemented if other is NotImplemented else other / self
 
-    def __pow__(self, exponent: Any) -> Poly:
+    def __pow__(self, exponent: object) -> Poly:
         if not isinstance(exponent, numbers.Integral) or exponent < 0:
             raise ScalarTypeError(f"Poly: the exponent is {exponent!r}, expected a whole number, not negative.")
         n = int(exponent)
@@ -131,7 +133,7 @@ class Poly:
 
     # comparison -------------------------------------------------------------------------------------
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         other = _operand(self, other, strict=False)
         return NotImplemented if other is NotImplemented else (self - other).is_zero
 
@@ -187,7 +189,7 @@ class Poly:
             )
         return self.ring.root(value)
 
-    def _none(self, *_: Any) -> NoReturn:
+    def _none(self, *_: object) -> NoReturn:
         raise ScalarTypeError(
             "Poly: a function other than sin, cos and sqrt was called on a polynomial, expected ring operations. Make "
             "its value a generator by ring.convert(expression)."
@@ -205,8 +207,8 @@ class Poly:
 
     # derivative and text -----------------------------------------------------------------------------------------
 
-    def diff(self, symbol: Any) -> Poly:
-        """Derivative by a SymPy symbol, through every generator that depends on it."""
+    def diff(self, symbol: Symbol) -> Poly:
+        """Derivative with respect to a SymPy symbol, through every generator that depends on it."""
         return self.ring.derivative(self, symbol)
 
     def to_sympy(self, *, exact: bool = False) -> Any:
@@ -246,7 +248,7 @@ def added(a: Terms, b: Terms) -> Terms:
     return out
 
 
-def _operand(one: Poly, other: Any, *, strict: bool = True) -> Any:
+def _operand(one: Poly, other: object, *, strict: bool = True) -> Any:
     """``other`` as an element of the same ring; NotImplemented for an array and, unless strict, for other types."""
     if other.__class__ is Poly:
         if other.ring is one.ring:

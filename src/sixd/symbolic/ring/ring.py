@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, SixdError
+from sixd.lazy import Expr, Symbol
 from sixd.spatial.scalar import Array, object_map
 from sixd.symbolic.ring import angles, generators
 from sixd.symbolic.ring.build import build
@@ -28,7 +29,7 @@ from sixd.symbolic.ring.poly import Poly, Terms, exponents
 
 Items = tuple[tuple[int, int], ...]
 
-# a float of so many digits is taken for a fraction up to that denominator which rounds to it: 0.3333333333333333 is 1/3
+# a float of so many digits counts as a fraction up to this denominator that rounds to it: 0.3333333333333333 is 1/3
 _LONG_DECIMAL = 15
 _LARGEST_DENOMINATOR = 1000
 
@@ -54,7 +55,7 @@ class Ring:
         self.zero = Poly(self, {})
         self.one = Poly(self, {0: 1})
         self.pi = -1  # packed monomial of pi, once it is a generator
-        # tables of other modules, here because they live as long as the ring
+        # tables of other modules, kept here because they live as long as the ring
         self.angles: dict[tuple[int, Fraction | None], int] = {}  # monomial -> number of its base angle's cosine
         self.wide: set[int] = set()  # monomials whose multiples are angles of their own
         self.multiples: dict[tuple[int, int], tuple[Poly, Poly]] = {}  # base angle, factor -> sin, cos
@@ -77,12 +78,12 @@ class Ring:
         """A rational number as an element."""
         return Poly(self, {0: int(value.numerator)}, int(value.denominator)) if value else self.zero
 
-    def symbol(self, symbol: Any) -> Poly:
+    def symbol(self, symbol: Symbol) -> Poly:
         """A SymPy symbol as an element."""
         i = self.index.get(symbol)
         return self.element(self.add(symbol, Generator("symbol", expr=symbol)) if i is None else i)
 
-    def quaternion(self, w: Any, x: Any, y: Any, z: Any) -> tuple[Poly, Poly, Poly, Poly]:
+    def quaternion(self, w: Symbol, x: Symbol, y: Symbol, z: Symbol) -> tuple[Poly, Poly, Poly, Poly]:
         """Four SymPy symbols as elements, with w² = 1 - x² - y² - z²."""
         vector = [self.symbol(s) for s in (x, y, z)]
         W = self.symbol(w)
@@ -90,10 +91,10 @@ class Ring:
         self.set_rule(self.index[w], 2, {0: 1} | {2 * k: -1 for p in vector for k in p.terms})
         return W, vector[0], vector[1], vector[2]
 
-    def convert(self, x: Any) -> Poly:
+    def convert(self, x: Poly | Expr | float) -> Poly:
         """A number, a SymPy expression or an element as an element.
 
-        A float is taken as its shortest decimal, so that 0.1 + 0.2 is 0.3, or as the simple fraction that rounds to it.
+        A float counts as its shortest decimal, so that 0.1 + 0.2 is 0.3, or as the simple fraction that rounds to it.
         An expression that is not a polynomial in symbols, sines and cosines becomes a generator.
         """
         if isinstance(x, Poly):
@@ -108,7 +109,7 @@ class Ring:
             return self.constant(x)
         raise ScalarTypeError(f"convert: got {x!r}, expected a number, a SymPy expression or an element of the ring.")
 
-    def array(self, values: Any) -> Array:
+    def array(self, values: object) -> Array:
         """An array of any shape with elements of the ring."""
         array = np.asarray(values, dtype=object)
         return object_map(self.convert, array) if array.size else array
@@ -137,7 +138,7 @@ class Ring:
         """(generator, exponent) of a packed monomial, exponents not zero."""
         return exponents(key, self.bits)
 
-    def cosine_of(self, symbol: Any) -> int | None:
+    def cosine_of(self, symbol: Symbol) -> int | None:
         """The number of the cosine of a symbol's base angle, if there is one; the sine's is the next."""
         i = self.index.get(symbol)
         return None if i is None else self.angles.get((1 << (self.bits * i), None))
@@ -152,7 +153,7 @@ class Ring:
 
     # rules ----------------------------------------------------------------------------------------------
 
-    def add(self, key: Any, generator: Generator) -> int:
+    def add(self, key: object, generator: Generator) -> int:
         """Add a generator that is looked up by ``key``; return its number."""
         number = len(self.generators)
         self.generators.append(generator)
@@ -211,7 +212,7 @@ class Ring:
         return again
 
     def _cancelled(self, terms: Terms, unit: int, lead: int, factor: int, rest: Items) -> Terms | None:
-        """``factor`` times the terms, by base · (1/base) = 1 for base = factor · lead + rest; None if none cancels."""
+        """``factor`` times the terms, by base · (1/base) = 1 with base = factor · lead + rest; None if none cancels."""
         guard, both = self._guard, unit + lead
         hit = [k for k in terms if ((k | guard) - both) & guard == guard]
         if not hit:

@@ -1,8 +1,8 @@
-"""Factoring of sums: common factors are taken out, the most profitable first, and equal brackets joined.
+"""Factoring of sums: common factors are factored out, the most profitable first, and equal brackets joined.
 
 Works on packed monomials {key: whole number} in atoms of known cost; the cost of a sum is the operations that
-``sympy.count_ops`` would count. A bracket that was taken out is an atom from then on, so that brackets get common
-factors too. Knows neither SymPy nor robots.
+``sympy.count_ops`` would count. A bracket is an atom from then on, so that brackets get common factors too. Knows
+neither SymPy nor robots.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Bracket:
     terms: Terms
     first: int
     parts: list[Bracket]
-    largest: int  # coefficient before factors were taken out
+    largest: int  # coefficient before factoring
     cost: int
 
 
@@ -61,7 +61,7 @@ class Factoring:
     # sums -----------------------------------------------------------------------------------------------
 
     def bracket(self, terms: Terms, collect: int = 0, parts: Sequence[Bracket] = ()) -> Bracket:
-        """The sum with its factors taken out.
+        """The factored sum.
 
         ``collect`` is a mask of atoms to collect by first; ``parts`` are brackets that occur in the terms as atoms.
         """
@@ -69,14 +69,14 @@ class Factoring:
         if any(k >> (self.bits * first) for k in terms):
             return _FactoredSum(self, terms, first, parts).factored(collect)
         name = (frozenset(terms.items()), collect)
-        found = self._brackets.get(name)
-        if found is None:
-            found = self._brackets[name] = _FactoredSum(self, terms, first, ()).factored(collect)
-        return found
+        bracket = self._brackets.get(name)
+        if bracket is None:
+            bracket = self._brackets[name] = _FactoredSum(self, terms, first, ()).factored(collect)
+        return bracket
 
 
 class _FactoredSum:
-    """A sum that is being factored: its terms, and the brackets taken out so far, which are atoms too."""
+    """A sum that is being factored: its terms, and its brackets so far, which are atoms too."""
 
     def __init__(self, factoring: Factoring, terms: Terms, first: int, parts: Sequence[Bracket]) -> None:
         self.f, self.bits, self.first = factoring, factoring.bits, first
@@ -90,9 +90,9 @@ class _FactoredSum:
         return self.f.cost(i) if i < self.first else self.parts[i - self.first].cost
 
     def factored(self, collect: int) -> Bracket:
-        """The bracket that is left when no factor saves operations any more."""
+        """The bracket after all factors that save operations."""
         if len(self.terms) > 1 and self.f.common(self.terms):
-            self._take_out(dict(self.terms), collect)
+            self._factor_out(dict(self.terms), collect)
         elif root := _square_root(self.terms, self.bits):
             factor, atom = self._atom(root, collect)
             self.terms = {2 * atom: factor * factor}
@@ -101,7 +101,7 @@ class _FactoredSum:
             while (best := self._best()) is not None:
                 shift, ones = self.bits * best, (1 << self.bits) - 1
                 chosen = {k: v for k, v in self.terms.items() if (k >> shift) & ones}
-                self._take_out(chosen, others=True)
+                self._factor_out(chosen, others=True)
         return Bracket(self.terms, self.first, self.parts, self.largest, self._operations())
 
     def _collect(self, mask: int) -> None:
@@ -111,10 +111,10 @@ class _FactoredSum:
             parts.setdefault(k & mask, {})[k] = v
         for shared, chosen in parts.items():
             if shared and len(chosen) > 1:
-                self._take_out(chosen)
+                self._factor_out(chosen)
 
     def _best(self) -> int | None:
-        """The atom in several terms that saves most operations if it is taken out; None if none does.
+        """The atom in several terms that saves most operations if it is factored out; None if no atom saves any.
 
         Ties go to the atom in most terms, then to one with the same exponent in all of them.
         """
@@ -130,7 +130,7 @@ class _FactoredSum:
         """Whether atom i has several exponents: a² + a b + b² is not factored if that saves only one operation."""
         return len({e for k in self.terms if (e := self.f.exponent(k, i))}) > 1
 
-    def _take_out(self, chosen: Terms, collect: int = 0, *, others: bool = False) -> None:
+    def _factor_out(self, chosen: Terms, collect: int = 0, *, others: bool = False) -> None:
         """Replace the chosen terms by their common monomial times a bracket; with ``others`` its multiples too."""
         common = self.f.common(chosen)
         content, inner = primitive({k - common: v for k, v in chosen.items()})

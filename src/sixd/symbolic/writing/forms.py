@@ -80,8 +80,8 @@ class Atoms:
     def squared(self, terms: Terms, *, singly: bool = False) -> Terms:
         """The form with 1 or cos² of single angles replaced by sin² where that leaves fewer terms.
 
-        Whole coefficients are replaced, or with ``singly`` each of their terms apart: a - a cos² is a sin², whatever
-        else stands beside them. That leaves the fewest terms, though not always the fewest operations.
+        Whole coefficients are replaced, or with ``singly`` each of their terms: a - a cos² is a sin² also among other
+        terms. That leaves the fewest terms, though not always the fewest operations.
         """
         bits = self.ring.bits
         ones = (1 << bits) - 1

@@ -9,12 +9,13 @@ from numbers import Integral
 from typing import Any
 
 from sixd.errors import ScalarTypeError
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.order import Order
 
 
 def latex(
-    expression: Any,
-    coordinates: Mapping[Any, str] | Iterable[Any] = (),
+    expression: Expr | Matrix,
+    coordinates: Mapping[Expr, str] | Iterable[Expr] = (),
     *,
     short: bool = True,
     digits: int | None = 4,
@@ -36,30 +37,29 @@ def latex(
         raise ScalarTypeError(f"latex: digits is {digits!r}, expected a whole number from 1, or None for all digits.")
     names = dict(coordinates) if isinstance(coordinates, Mapping) else {}
     labels = _labels(coordinates, names) if short else {}
-    taken = {str(s) for s in getattr(expression, "free_symbols", ())}
-    if any(re.fullmatch(r"[sc]_?\d+", name) for name in taken):  # a parameter s1 beside sin(q1)
+    used = {str(s) for s in getattr(expression, "free_symbols", ())}
+    if any(re.fullmatch(r"[sc]_?\d+", name) for name in used):  # a parameter s1 would look like sin(q1)
         labels = {}
     return str(_printer(names, labels, digits).doprint(expression))
 
 
-def rounded(x: Any, digits: int | None) -> str:
-    """A number with so many digits, "0.3497" or "3.497e-08"; "" if all are wanted, or it is not a finite float."""
+def rounded(x: float, digits: int | None) -> str:
+    """A number with so many digits, "0.3497" or "3.497e-08"; "" for ``digits`` None and for infinite values."""
     value = 0.0 if digits is None else float(x)
     return f"{float(f'{value:.{digits}g}'):.15g}" if digits is not None and isfinite(value) else ""
 
 
-def _labels(coordinates: Iterable[Any], names: Mapping[Any, str]) -> dict[Any, str]:
+def _labels(coordinates: Iterable[Expr], names: Mapping[Expr, str]) -> dict[Expr, str]:
     """The number at the end of each coordinate's name; rates have none, nor do coordinates with the same number."""
-    found: dict[str, list[Any]] = {}
+    numbered: dict[str, list[Expr]] = {}
     for symbol in coordinates:
         match = re.search(r"\d+$", str(symbol))
         if match and "dot{" not in names.get(symbol, ""):
-            found.setdefault(match[0], []).append(symbol)
-    return {symbols[0]: number for number, symbols in found.items() if len(symbols) == 1}
+            numbered.setdefault(match[0], []).append(symbol)
+    return {symbols[0]: number for number, symbols in numbered.items() if len(symbols) == 1}
 
 
-def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) -> Any:
-    import sympy
+def _printer(names: dict[Expr, str], labels: dict[Expr, str], digits: int | None) -> Any:
     from sympy.printing.latex import LatexPrinter
 
     rates = {symbol: 2 if r"\ddot" in text else 1 for symbol, text in names.items() if "dot{" in text}
@@ -69,10 +69,10 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
     class SixdLatexPrinter(LatexPrinter):
         """SymPy's printer with abbreviated sines and cosines, and terms and factors in textbook order."""
 
-        def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        def _as_ordered_terms(self, expr: Expr, order: str | None = None) -> list[Expr]:
             return textbook.terms(expr)
 
-        def _print_Mul(self, expr: Any) -> str:
+        def _print_Mul(self, expr: Expr) -> str:
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"- {self._print(-expr)}"
             factors = textbook.factors(expr.as_ordered_factors())
@@ -84,13 +84,13 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
                 return rf"\frac{{{number.p}}}{{{number.q}}} {self._print(sympy.Mul(*factors[1:], evaluate=False))}"
             return str(super()._print_Mul(sympy.Mul(*factors, evaluate=False)))
 
-        def _print_Float(self, expr: Any) -> str:
+        def _print_Float(self, expr: Expr) -> str:
             mantissa, _, exponent = rounded(expr, digits).partition("e")
             if not mantissa:
                 return str(super()._print_Float(expr))
             return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
-        def _print_Function(self, expr: Any, exp: Any = None) -> str:
+        def _print_Function(self, expr: Expr, exp: str | None = None) -> str:
             letter = {sympy.sin: "s", sympy.cos: "c"}.get(expr.func)
             numbers = _numbers(expr.args[0], labels) if letter else None
             if numbers is None:
@@ -100,12 +100,12 @@ def _printer(names: dict[Any, str], labels: dict[Any, str], digits: int | None) 
     return SixdLatexPrinter({"symbol_names": names, "order": "none"})
 
 
-def _numbers(angle: Any, labels: dict[Any, str]) -> str | None:
+def _numbers(angle: Expr, labels: dict[Expr, str]) -> str | None:
     """12 for q1 + q2, 1-2 for q1 - q2; None if it is not a plain sum of coordinates."""
     terms = angle.args if angle.is_Add else (angle,)
     plus, minus = ([n for x in terms if (n := labels.get(sign * x)) is not None] for sign in (1, -1))
     if len(plus) + len(minus) < len(terms):
         return None
     comma = "," if max(map(len, labels.values())) > 1 else ""  # 1,2 where there is a 12
-    added, taken = (sorted(numbers, key=lambda n: (len(n), n)) for numbers in (plus, minus))
-    return comma.join(added) + "".join(f"-{n}" for n in taken)
+    added, subtracted = (sorted(numbers, key=lambda n: (len(n), n)) for numbers in (plus, minus))
+    return comma.join(added) + "".join(f"-{n}" for n in subtracted)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-WIDEST = 58.0  # letters of a line on a page; what is wider has to be scrolled
-_SILENT = r"left|right|dot|ddot|frac|begin|end|operatorname|,|;|quad"  # commands that take no room of their own
+WIDEST = 58.0  # letters of a line on a page; wider ones have to be scrolled
+_SILENT = r"left|right|dot|ddot|frac|begin|end|operatorname|,|;|quad"  # commands without width of their own
 
 
 def aligned_latex(equations: Iterable[tuple[str, str]]) -> str:
@@ -14,7 +14,7 @@ def aligned_latex(equations: Iterable[tuple[str, str]]) -> str:
     blocks = []
     for left, right in equations:
         first, *others = broken_latex(right, WIDEST - latex_width(left) - 2)
-        # {} before a sign gives it the room of one between two terms
+        # {} before a sign gives it the space of one between two terms
         blocks.append(" \\\\\n".join([f"{left} &= {first}", *(rf"&\quad {{}} {part}" for part in others)]))
     return "\\begin{aligned}\n" + " \\\\[4pt]\n".join(blocks) + "\n\\end{aligned}"
 
@@ -32,12 +32,12 @@ def broken_latex(line: str, letters: float = WIDEST) -> list[str]:
 
 
 def latex_width(line: str) -> float:
-    """How wide a line is set, in letters; indices count half."""
+    """Width of a line in letters; indices count half."""
     line = re.sub(r"\\begin\{\w+\}|\\end\{\w+\}", "", line)
     line = re.sub(rf"\\(?:{_SILENT})(?![A-Za-z])", "", line)
     line = re.sub(r"\\[A-Za-z]+", "x", line)  # one letter, or the name of a function
     small = sum(len(x) for x in re.findall(r"[_^]\{?([^{}\s]*)", line))
-    plus = len(re.findall(r" [+-] |[=&]", line))  # with the room around them
+    plus = len(re.findall(r" [+-] |[=&]", line))  # with the space around them
     return len(re.sub(r"[{}\s_^\\]", "", line)) - small / 2 + plus
 
 

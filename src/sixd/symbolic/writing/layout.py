@@ -1,4 +1,4 @@
-"""Layout of a factored sum: whether a number stands before a bracket or is multiplied into it, and the resulting cost.
+"""Layout of a factored sum: whether a number stands before a bracket or is multiplied into it, and the cost.
 
 A bracket has whole coefficients without a common factor. In a ring of floats they may be meaningless large numbers:
 the number before the bracket is then multiplied into it.

@@ -12,6 +12,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from sixd.lazy import Expr, sympy
 from sixd.symbolic.ring.build import Node, builder
 from sixd.symbolic.ring.poly import Poly, Terms
 from sixd.symbolic.ring.ring import Ring
@@ -26,7 +27,7 @@ _MULTIPLES = 1.2
 _FEW_TERMS = 50  # up to this, plain products are always tried; never the shortest for longer sums of the zoo's arms
 
 
-def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = ()) -> Any:
+def readable(poly: Poly, parallel: Sequence[Sequence[Expr]] = ()) -> Any:
     """The SymPy expression of an element in the shortest of a few forms, by ``sympy.count_ops``.
 
     ``parallel`` are groups of coordinates (SymPy symbols) whose axes are parallel, so that their angles may be added.
@@ -38,18 +39,18 @@ def readable(poly: Poly, parallel: Sequence[Sequence[Any]] = ()) -> Any:
     return _writer(poly.ring, parallel).written(poly)
 
 
-def _writer(ring: Ring, parallel: Sequence[Sequence[Any]]) -> Writer:
+def _writer(ring: Ring, parallel: Sequence[Sequence[Expr]]) -> Writer:
     name = ("readable", tuple(map(tuple, parallel)))
-    found = ring.objects.get(name)
-    if found is None or found.atoms.first != len(ring.generators) or found.inexact != ring.inexact:
-        found = ring.objects[name] = Writer(ring, parallel)
-    return found
+    writer = ring.objects.get(name)
+    if writer is None or writer.atoms.first != len(ring.generators) or writer.inexact != ring.inexact:
+        writer = ring.objects[name] = Writer(ring, parallel)
+    return writer
 
 
 class Writer:
     """Writes elements of a ring with its present generators; keeps atoms, their costs and SymPy objects."""
 
-    def __init__(self, ring: Ring, parallel: Sequence[Sequence[Any]]) -> None:
+    def __init__(self, ring: Ring, parallel: Sequence[Sequence[Expr]]) -> None:
         self.ring, self.inexact = ring, ring.inexact
         groups = [[i for q in group if (i := ring.cosine_of(q)) is not None] for group in parallel]
         self.atoms = Atoms(ring, [g for g in groups if len(g) > 1])
@@ -86,8 +87,6 @@ class Writer:
 
     def _cost(self, i: int) -> int:
         """Operations in an atom."""
-        import sympy
-
         x = self.build.generator(i) if i < self.atoms.first else self._harmonic(i, 1)[1][1]
         return int(sympy.count_ops(x))
 

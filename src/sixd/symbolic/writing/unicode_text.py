@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sixd.lazy import Expr, Matrix, sympy
 from sixd.symbolic.writing.latex import rounded
 from sixd.symbolic.writing.order import Order
 
@@ -19,14 +20,12 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DOTS = {1: "\u0307", 2: "\u0308"}
 
 
-def text(expression: Any, names: Mapping[Any, str] | None = None, *, digits: int | None = 4) -> str:
+def text(expression: Expr | Matrix | float, names: Mapping[Expr, str] | None = None, *, digits: int | None = 4) -> str:
     """A SymPy expression as one line of text, or a matrix as aligned rows.
 
     ``names`` says how symbols are written; those with a dot (q̇) count as rates, and come last in products and first
     in sums. Other symbols get subscripts and Greek letters by their names. Floats have ``digits`` digits, or all.
     """
-    import sympy
-
     printer = _printer(dict(names or {}), digits)
     if isinstance(expression, sympy.MatrixBase):
         return grid([[printer.doprint(x) for x in row] for row in expression.tolist()])
@@ -47,7 +46,7 @@ def symbol_text(name: str, dots: int = 0) -> str:
 
 
 def width(line: str) -> int:
-    """Columns that a line takes: combining dots take none."""
+    """Width of a line in columns; combining dots have none."""
     return sum(not unicodedata.combining(c) for c in line)
 
 
@@ -100,8 +99,7 @@ def broken(line: str, columns: int) -> list[str]:
     return [*parts, line]
 
 
-def _printer(names: dict[Any, str], digits: int | None) -> Any:
-    import sympy
+def _printer(names: dict[Expr, str], digits: int | None) -> Any:
     from sympy.printing.str import StrPrinter
 
     rates = {s: 2 if _DOTS[2] in unicodedata.normalize("NFD", t) else 1 for s, t in names.items() if _dotted(t)}
@@ -110,27 +108,27 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
     class UnicodePrinter(StrPrinter):
         """SymPy's printer with the letters, powers and order of textbooks."""
 
-        def _print_Symbol(self, expr: Any) -> str:
+        def _print_Symbol(self, expr: Expr) -> str:
             return names.get(expr) or symbol_text(expr.name)
 
         _print_Dummy = _print_Symbol
 
-        def _print_Float(self, expr: Any) -> str:
+        def _print_Float(self, expr: Expr) -> str:
             return rounded(expr, digits) or str(super()._print_Float(expr))
 
-        def _print_Pi(self, expr: Any) -> str:
+        def _print_Pi(self, expr: Expr) -> str:
             return "π"
 
-        def _print_Abs(self, expr: Any) -> str:
+        def _print_Abs(self, expr: Expr) -> str:
             return f"|{self._print(expr.args[0])}|"
 
-        def _print_Equality(self, expr: Any) -> str:
+        def _print_Equality(self, expr: Expr) -> str:
             return f"{self._print(expr.lhs)} = {self._print(expr.rhs)}"
 
-        def _print_Function(self, expr: Any) -> str:
+        def _print_Function(self, expr: Expr) -> str:
             return f"{expr.func.__name__}({', '.join(map(self._print, expr.args))})"
 
-        def _print_Add(self, expr: Any, order: Any = None) -> str:
+        def _print_Add(self, expr: Expr, order: str | None = None) -> str:
             terms = textbook.terms(expr)
             out = self._print(terms[0])
             for x in terms[1:]:
@@ -138,24 +136,24 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
                 out += f" - {self._print(-x)}" if minus else f" + {self._print(x)}"
             return out
 
-        def _print_Mul(self, expr: Any) -> str:
+        def _print_Mul(self, expr: Expr) -> str:
             if expr.could_extract_minus_sign() and not (-expr).is_Add:
                 return f"-{self._factor(-expr, first=True)}"
             above, below = _fraction(expr)
-            found = [self._factor(x, first=len(above) == 1 and not below) for x in textbook.factors(above)]
-            top = " ".join(x for x in found if x != "1") or "1"  # 1.0 may stand in front
+            factors = [self._factor(x, first=len(above) == 1 and not below) for x in textbook.factors(above)]
+            top = " ".join(x for x in factors if x != "1") or "1"  # 1.0 may stand in front
             if not below:
                 return top
             bottom = " ".join(self._factor(x) for x in textbook.factors(below))
             return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}"
 
-        def _factor(self, x: Any, first: bool = False) -> str:
+        def _factor(self, x: Expr, first: bool = False) -> str:
             """A factor, in brackets if it is a sum."""
             out = self._print(x)
             fraction = x.is_Rational and not x.is_Integer and not first
             return f"({out})" if x.is_Add or fraction or (x.is_Number and x < 0) else str(out)
 
-        def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        def _print_Pow(self, expr: Expr, rational: bool = False) -> str:
             base, exponent = expr.args
             if exponent == sympy.Rational(1, 2):
                 return f"√{self._print(base)}" if base.is_Symbol or base.is_Integer else f"√({self._print(base)})"
@@ -169,7 +167,7 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
                 return f"{base.func.__name__}{power}({self._print(base.args[0])})"
             return f"{self._atom(base)}{power}"
 
-        def _atom(self, x: Any) -> str:
+        def _atom(self, x: Expr) -> str:
             out = self._print(x)
             plain = x.is_Symbol or (x.is_Integer and x >= 0) or isinstance(x, sympy.Function)
             return str(out) if plain else f"({out})"
@@ -178,11 +176,11 @@ def _printer(names: dict[Any, str], digits: int | None) -> Any:
 
 
 def _dotted(letters: str) -> bool:
-    found = unicodedata.normalize("NFD", letters)
-    return any(dot in found for dot in _DOTS.values())
+    decomposed = unicodedata.normalize("NFD", letters)
+    return any(dot in decomposed for dot in _DOTS.values())
 
 
-def _fraction(expr: Any) -> tuple[list[Any], list[Any]]:
+def _fraction(expr: Expr) -> tuple[list[Expr], list[Expr]]:
     """Factors above and below the line."""
     above, below = [], []
     for x in expr.as_ordered_factors():
@@ -196,7 +194,5 @@ def _fraction(expr: Any) -> tuple[list[Any], list[Any]]:
     return above, below
 
 
-def _whole(n: int) -> list[Any]:
-    import sympy
-
+def _whole(n: int) -> list[Expr]:
     return [] if n == 1 else [sympy.Integer(n)]

@@ -12,9 +12,10 @@ from sixd.api.constraints import assemble
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
-from sixd.simulation.problem import PROJECTED
-from sixd.simulation.setup import Setup, make_setup, positive
-from sixd.simulation.simulate import METHODS, simulate
+from sixd.simulation.arguments import positive
+from sixd.simulation.scenario import Scenario
+from sixd.simulation.setup import Setup, make_setup
+from sixd.simulation.simulate import METHODS
 from sixd.simulation.stepping.compiled_steps import MIDPOINT
 from sixd.simulation.stepping.fixed import STEP
 from sixd.spatial.scalar import Array
@@ -50,7 +51,7 @@ def make_live_scene(
     """Return the scene of a page that simulates a system from (q, qd) by itself; arguments as for ``sixd.view``."""
     require_system("view", system)
     _require_method(method)
-    step = positive("view", "dt", STEP if dt is None else dt, "s", zero=False)
+    step = positive("view", "dt", STEP if dt is None else dt, "s")
     at = _row("q", q, system.nq)
     adjusted = adjustable(system, parameters, at)
     motion = {"controller": controller, "forces": forces}
@@ -122,10 +123,8 @@ def _setup(adjusted: Adjustable, q: Any, qd: Any, motion: Mapping[str, Any]) -> 
         q = assemble(adjusted.numeric, adjusted.numeric.initial_configuration())
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        setup = make_setup(
-            "view", system, q, qd, sample_time=None, f_ext=None, constraints=PROJECTED, stabilisation=0.0, seed=None,
-            parameters={s.symbol: s.value for s in adjusted.sliders}, **motion,
-        )  # fmt: skip
+        run = Scenario(system, parameters={s.symbol: s.value for s in adjusted.sliders}, where="view", **motion)
+        setup = make_setup("view", run, q, qd)
     if setup.sampled is not None:
         why = "".join(str(w.message).partition("fix it: view: ")[2] for w in found)
         raise ScalarTypeError(
@@ -145,10 +144,8 @@ def _rehearsal(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = simulate(
-                system, setup.q[0], setup.qd[0], seconds, dt=step, method=method, record_every=every, progress=False,
-                **motion,
-            )  # fmt: skip
+            run = Scenario(system, dt=step, method=method, **motion)
+            found = run.simulate(setup.q[0], setup.qd[0], seconds, record_every=every, progress=False)
     except SixdError:
         return None
     good = np.isfinite(found.q).all(axis=1)

@@ -21,8 +21,8 @@ import numpy as np
 from sixd import errors
 from sixd.model.system import System, register
 from sixd.runtime.array_libraries import require_processor
+from sixd.simulation.arguments import positive
 from sixd.simulation.progress import Progress
-from sixd.simulation.setup import positive
 from sixd.spatial.scalar import Array
 from sixd.trajectory.paths import checked_path, open_whole
 from sixd.trajectory.trajectory import Trajectory
@@ -75,8 +75,8 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
     if found() is None:
         text = f"to_video: the {needed} is not installed, expected it for {suffix} files. Run: {how}."
         raise errors.MissingPackageError(text)
-    fps = positive("to_video", "fps", fps, "1/s", zero=False)
-    step = positive("to_video", "speed", speed, "1", zero=False) / fps
+    fps = positive("to_video", "fps", fps, "1/s")
+    step = positive("to_video", "speed", speed, "1") / fps
     if not 0.01 <= fps <= most:
         raise errors.OutOfRangeError(f"to_video: fps is {fps:g}, expected 0.01 … {most} in a {suffix} file.")
     bad = np.flatnonzero(~np.isfinite(np.append(motion.q, motion.qd, axis=-1)).all(axis=-1))

@@ -1,4 +1,4 @@
-"""The rows of ``newton_euler`` in a ring: the library's algorithm on its elements, so that results are canonical."""
+"""``newton_euler`` in a ring: the library's algorithm on its elements, so that results are canonical."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from sixd.algorithms.body_dynamics import BodyDynamics, centers_of_mass, newton_euler
 from sixd.algorithms.passive_forces import passive_force
 from sixd.constraints.reduced_model import Reduced
+from sixd.lazy import sympy
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number
 from sixd.symbolic.equations.from_model import parallel_axes
 from sixd.symbolic.equations.ring_model import ring_force, ring_system
 from sixd.symbolic.equations.snap import snap_model
@@ -21,12 +22,12 @@ from sixd.symbolic.ring.ring import Ring
 from sixd.symbolic.writing.readable import readable
 
 _SNAP = 1e-9  # as in sixd.equations
-_LONGER = 1.5  # times the operations of the shortest form that a sum over products of rates may have
+_LONGER = 1.5  # a sum over products of rates may have this many times the operations of the shortest form
 _MANY_TERMS = 300  # beyond, only that sum is made
 
 
-class RingRows:
-    """A system with elements of a ring for its numbers; evaluates ``newton_euler`` on rows of SymPy expressions."""
+class RingAlgorithm:
+    """A system with elements of a ring for its numbers; evaluates ``newton_euler`` on SymPy expressions."""
 
     def __init__(self, system: System, expressed_in: str) -> None:
         tree, _ = snap_model(system.model if isinstance(system, Reduced) else _model(system), _SNAP)
@@ -39,16 +40,16 @@ class RingRows:
         self.parallel: tuple[tuple[Any, ...], ...] = ()
         self.rates: set[Any] = set()  # symbols of velocities and accelerations
 
-    def row(self, q: Array, qd: Array, qdd: Array, f_ext: Array | None = None) -> tuple[Array, ...]:
-        """The arrays of one state, elements of the ring; raises ``SixdError`` where it has no such element."""
+    def evaluate(self, q: Array, qd: Array, qdd: Array, f_ext: Array | None = None) -> tuple[Array, ...]:
+        """The arrays of one state, elements of the ring; raises ``SixdError`` if the ring has no such element."""
         options: dict[str, Any] = {} if f_ext is None else {"f_ext": self.ring.array(f_ext)}
         options |= {"expressed_in": self.expressed_in, "centers": self.centers}
         self.rates |= {x for x in (*qd, *qdd) if getattr(x, "is_Symbol", False)}
         state = self._coordinates(q), self.ring.array(qd), self.ring.array(qdd)
-        found = BodyDynamics(*self.numbers.apply("newton_euler", newton_euler, *state, **options))
-        tau = self.ring.array(found.tau) + [ring_force(self.ring, x) for x in self._passive(q, qd)]
+        result = BodyDynamics(*self.numbers.apply("newton_euler", newton_euler, *state, **options))
+        tau = self.ring.array(result.tau) + [ring_force(self.ring, x) for x in self._passive(q, qd)]
         self.parallel = self.parallel or parallel_axes(self.system, self.tree, list(q))
-        return tuple(self.ring.array(x) for x in found._replace(tau=tau))
+        return tuple(self.ring.array(x) for x in result._replace(tau=tau))
 
     def _coordinates(self, q: Array) -> Array:
         """q (nq,) in the ring; quaternions of four symbols have unit length."""
@@ -67,8 +68,8 @@ class RingRows:
             return self.system.G(q).T @ passive_force(self.tree, *self.system.state(q, qd))
         return passive_force(self.tree, q, qd)
 
-    def shown(self, x: Any) -> Any:
-        """The SymPy expression of an element: a sum over products of rates, if that is not much longer than another."""
+    def shown(self, x: Poly | Scalar) -> Any:
+        """The SymPy expression of an element: a sum over products of rates, unless that is much longer than another."""
         if not isinstance(x, Poly):
             return x
         collected = self._collected(x.normalized())
@@ -79,22 +80,20 @@ class RingRows:
 
     def _collected(self, poly: Poly) -> Any:
         """Σ coefficient · product of rates, as textbooks write inertial, Coriolis and centrifugal terms."""
-        import sympy
-
         ring = self.ring
         numbers = {ring.index[s] for s in self.rates if s in ring.index}
         groups: dict[int, dict[int, int]] = {}  # of each product of rates the terms of its coefficient
         for key, value in poly.terms.items():
             product = sum(e << (ring.bits * i) for i, e in ring.exponents(key) if i in numbers)
             groups.setdefault(product, {})[key - product] = value
-        found = []
+        summands = []
         for product, terms in groups.items():
             coefficient, factor = Poly(ring, terms, poly.den), Poly(ring, {product: 1}).to_sympy()
             written = readable(coefficient, parallel=self.parallel)
             if product and written.is_Add and written.could_extract_minus_sign():
                 written, factor = readable(-coefficient, parallel=self.parallel), -factor
-            found.append(sympy.Mul(factor, written))
-        return sympy.Add(*found)
+            summands.append(sympy.Mul(factor, written))
+        return sympy.Add(*summands)
 
 
 def _model(system: System) -> Model:
@@ -104,7 +103,7 @@ def _model(system: System) -> Model:
 
 
 def is_symbolic(arrays: tuple[Any, ...]) -> bool:
-    """Whether SymPy expressions are among the arrays, and nothing but these and numbers."""
+    """Whether the arrays hold SymPy expressions, and besides them only numbers."""
     held = [x for x in arrays if not (x is None or (type(x) is np.ndarray and x.dtype.kind != "O"))]
     if not held:  # most calls: 0.5 us
         return False
@@ -113,8 +112,8 @@ def is_symbolic(arrays: tuple[Any, ...]) -> bool:
     return bool(expressions) and all(is_number(x) or hasattr(x, "free_symbols") for x in values)
 
 
-def _flat(array: Any) -> Any:
-    """The elements of an array or of nested lists; none of another library's array, which has no expressions."""
+def _flat(array: object) -> Any:
+    """The elements of an array or of nested lists; arrays of other libraries hold no expressions, and are skipped."""
     if isinstance(array, (list, tuple)) or (isinstance(array, np.ndarray) and array.ndim):
         for x in array:
             yield from _flat(x) if isinstance(x, (list, tuple, np.ndarray)) else (x,)
