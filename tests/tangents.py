@@ -1,4 +1,4 @@
-"""The tangent of a recipe: directional derivatives along all steps, forward. An independent check of its adjoint."""
+"""The tangent of a recipe: forward directional derivatives through all steps. An independent check of its adjoint."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sixd.trace.stages import trace_stages
 
 
 def _pushed(program, dtype="float64"):
-    """The program (inputs…, rates of inputs…) -> rates of outputs."""
+    """Return the program (inputs…, rates of inputs…) -> rates of outputs."""
     shapes = {f"in{k}": slot.shape for k, slot in enumerate(program.inputs)}
     rates = {f"rate{k}": slot.shape for k, slot in enumerate(program.inputs)}
 
@@ -32,8 +32,8 @@ def _pushed(program, dtype="float64"):
 
 
 def tangent(recipe):
-    """The recipe whose state are also rates of the state, and whose series and constants have rates, too."""
-    own = {name: recipe.memory[name] for name in recipe.given}
+    """Return the recipe whose state includes the rates of the state, and whose series and constants have rates too."""
+    own = {name: recipe.memory[name] for name in recipe.inputs}
     state = {name: own[name] for name in recipe.state}
     series = {name: own[name] for name in recipe.series}
     constants = {name: own[name] for name in recipe.constants}
@@ -55,10 +55,10 @@ def tangent(recipe):
             found = found if isinstance(found, tuple) else (found,)
             program = work.program
             if work.most > 1:
-                program = work.slope()
+                program = work.smooth()
                 inputs[: len(found)] = found
             moved = tuple(x * 0 for x in found)
-            # dy = S_x dx + S_y dy, iterated as often as a contraction needs
+            # dy = S_x dx + S_y dy, iterated until the contraction has converged
             for _ in range((1 if work.most == 1 else 12) if inputs else 0):
                 along[: len(found)] = moved if work.most > 1 else along[: len(found)]
                 if id(program) not in pushed:
@@ -74,7 +74,7 @@ def tangent(recipe):
 
 
 def pushed_cost(setup, method, cost, h, taus, along):
-    """The rates of q, qd and the sum of the cost at the end, along rates of the start's q, qd and the forces.
+    """Return the rates of q, qd and the sum of the cost at the end, along rates of the initial q, qd and the forces.
 
     ``cost`` is the program of a cost; taus (steps, nv); ``along`` has "q" (nq,), "qd" (nv,), "tau" (steps, nv).
     """
@@ -83,7 +83,7 @@ def pushed_cost(setup, method, cost, h, taus, along):
     given = {"q": setup.q, "qd": setup.qd, "u": setup.u, "h": [h], "start": [0.0], TAU: taus[None]}
     given |= {f"constant {name}": x for name, x in setup.constants.items() if name != "tau"}
     given |= {"rate of q": along["q"][None], "rate of qd": along["qd"][None], f"rate of {TAU}": along["tau"][None]}
-    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.given]
+    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.inputs]
     found = rollout(np.ones(len(taus)), arrays)
     last = {name: x[0, -1] for name, x in zip(recipe.state, found, strict=True)}
     return last["rate of q"], last["rate of qd"], last.get(f"rate of {COST}")

@@ -7,6 +7,7 @@ of the library: by its own method ``<function>_row``, or by the algorithm.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,8 +24,16 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# functions of higher layers by name: those that methods of systems call, and all that `@public` declares
+# functions of higher layers by name: those that lower ones call, and all that `@public` declares
 REGISTERED: dict[str, Callable[..., Any]] = {}
+# the modules that register functions when lower layers first call them
+_REGISTERED_BY = {
+    "integrate": "sixd.api.manifold",
+    "difference": "sixd.api.manifold",
+    "mass_matrix": "sixd.api.dynamics",
+    "reduced": "sixd.constraints.reduced_model",
+    "write_video": "sixd.viewer.pictures.pictures",
+}
 
 
 def register(function: F) -> F:
@@ -34,7 +43,9 @@ def register(function: F) -> F:
 
 
 def library(name: str) -> Callable[..., Any]:
-    """Return the registered function of that name."""
+    """Return the registered function of that name; its module is imported at the first call."""
+    if name not in REGISTERED:
+        importlib.import_module(_REGISTERED_BY[name])
     return REGISTERED[name]
 
 
