@@ -21,7 +21,7 @@ from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.memo import remember
 from sixd.model.model import require_model
-from sixd.model.system import REGISTERED, System
+from sixd.model.system import REGISTERED, System, library
 from sixd.spatial.scalar import Array, is_number
 from sixd.trace.expr import Expr
 
@@ -190,7 +190,7 @@ class DeclaredFunctions(Mapping[str, Function]):
     """The declarations among the registered functions, by name."""
 
     def __getitem__(self, name: str) -> Function:
-        declared = getattr(REGISTERED[name], "declared", None)
+        declared = getattr(library(name), "declared", None)
         if declared is None:
             raise KeyError(name)
         return declared

@@ -65,7 +65,7 @@ class IKProblem:
 
     @cached_property
     def boxed(self) -> dict[int, int]:
-        """Degrees of dof whose coordinates are real numbers, with their places in q."""
+        """Degrees of freedom whose coordinates are real numbers, with their places in q."""
         places: dict[int, int] = {}
         v = 0
         for joint, i in joint_slices(self.system):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# functions of higher layers by name: those that methods of systems call, and all that `@public` declares
+# functions of higher layers by name: those that lower ones call, and all that `@public` declares
 REGISTERED: dict[str, Callable[..., Any]] = {}
-# the modules that register those that lower layers call, when first called
+# the modules that register functions when lower layers first call them
 _REGISTERED_BY = {
     "integrate": "sixd.api.manifold",
     "difference": "sixd.api.manifold",

@@ -208,7 +208,7 @@ class ActiveSet:
     def __init__(self, response: Response, k: int, has_limits: bool, dtype: str, trace: Callable[..., Any]) -> None:
         self.response, self.k = response, k
         options = response, k, has_limits, dtype
-        self.slope = cache(lambda: trace(*held_solution(*options), dtype))
+        self.smooth = cache(lambda: trace(*held_solution(*options), dtype))
         self.program = trace(*iteration(*options), dtype)
         self.attempt = trace(*attempt(*options), dtype)
 
@@ -234,7 +234,7 @@ class ActiveSet:
         else:
             results, done = list(known.results), where(when > 0, 0, 1)
         start = (state, float(self.k + 1), float(PATIENCE), *results, done)
-        state, _, _, *results, done = stages(self.program, *start, *rest, most=MOST, when=when, smooth=self.slope)
+        state, _, _, *results, done = stages(self.program, *start, *rest, most=MOST, when=when, smooth=self.smooth)
         if known is not None:
             done = where(when > 0, done, known.done)
         return Solution(results[0], self.response.change(data, results), state, done, tuple(results))
