@@ -86,7 +86,7 @@ def _compiled_law(setup: Setup) -> Callable[..., Array]:
 
 def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRecords:
     """Return the records of all pieces, from the buffer; without one there is a single piece."""
-    if buffer is None:
+    if len(pieces) == 1 or buffer is None:
         (piece,) = pieces
         return piece
     t = np.concatenate([piece.t for piece in pieces])

@@ -16,6 +16,7 @@ from sixd.algorithms.singular import condition, dependent_joints, is_large, usua
 from sixd.constraints.reduced_model import Reduced
 from sixd.forces.elements import RigidForce
 from sixd.forces.joint_limits import limited_coordinates
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.model.validate import TWO_TURNS, turns_within_limits
@@ -126,7 +127,7 @@ def _beyond_limits(setup: Setup) -> str | None:
 
 def unsolved_warning(found: Trajectory) -> str | None:
     """Return how many problems of impulses were not solved to the end, or of linearly implicit steps."""
-    count = int(np.sum(found.facts.get("unsolved", 0)))
+    count = int(np.sum(found.facts["unsolved"])) if "unsolved" in found.facts else 0
     if not count:
         return None
     if found.facts["method"] == IMPLICIT:
@@ -173,7 +174,7 @@ def _has_slopes(setup: Setup) -> bool:
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
         return True
-    return bool(np.any(model.damping) or np.any(model.stiffness))
+    return remember(model, "joint springs", lambda: bool(np.any(model.damping) or np.any(model.stiffness)))
 
 
 def without_impulses(runner: Runner) -> Runner:

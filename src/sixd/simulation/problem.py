@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(force.size(self.system) for force in self.forces))
 
-    @property
+    @cached_property
     def nu(self) -> int:
         """Number of entries of the force elements' states."""
         return sum(self.sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sixd.engine.result_checks import require_regular
 from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up
 from sixd.model.manifold import require_unit_quaternions
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.array_libraries import GPU, NUMPY_LIBRARY, kind_of
@@ -57,9 +59,9 @@ class Setup:
     library: Library = NUMPY_LIBRARY
     target: CodeTarget = cpu
 
-    @property
+    @cached_property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of states."""
         return int(self.q.shape[0])
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
@@ -137,9 +139,10 @@ def make_setup(
     """
     on_gpu = are_on_gpu(q, qd, tau, run)
     problem, sampled = make_problem(where, run, seed, has_tau=tau is not None, checked=checked)
-    system, rng = run.model, _generator(where, seed)
+    system = run.model
     if sampled is not None and (on_gpu or tau is not None):
         raise _not_compiled(where, on_gpu)
+    rng = None if seed is None and not isinstance(q, str) else _generator(where, seed)  # new entropy takes 20 us
     if isinstance(q, str) and not on_gpu:
         draw = named_start(where, system, q)
         q = draw(rng) if callable(draw) else draw
@@ -162,7 +165,8 @@ def make_setup(
     if any(str(s) not in run.parameters for s in system.symbols):
         system.require_numeric(where)
     sticks = on_gpu or "friction" not in run.parameters or bool(arrays["friction"].any())
-    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
+    if dtype == "float32" or not sticks:
+        problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
     like, rows = arrays["q"], math.prod(batch)
     if sampled is not None:
         sampled = replace(sampled, batch=batch)
@@ -182,7 +186,8 @@ def make_setup(
 
 def are_on_gpu(q: Any, qd: Any, tau: Any, run: Scenario) -> bool:
     """Return whether one of the arrays of a run is on a GPU."""
-    return any(kind_of(x) == GPU for x in (q, qd, tau, run.controller, run.f_ext, *run.parameters.values()))
+    arguments = (q, qd, tau, run.controller, run.f_ext, *run.parameters.values())
+    return GPU in [kind_of(x) for x in arguments if x is not None]
 
 
 def _not_compiled(where: str, on_gpu: bool) -> ScalarTypeError:
@@ -293,15 +298,24 @@ def _require_friction(setup: Setup) -> None:
         if setup.library.on_gpu:
             return
         system = problem.system_with({name: setup.constants[name][0] for name in problem.parameters})
+    joint = None if "friction" in problem.parameters else remember(system, "driving", lambda: _driving_joint(system))
+    if joint is not None:
+        name, friction, tree = joint
+        raise ModelError(
+            f"{problem.where}: joint {name!r} of {tree!r} has friction {friction:g}, expected at least 0: it would "
+            f"drive the joint. Use dataclasses.replace, or correct the model's file."
+        )
+
+
+def _driving_joint(system: System) -> tuple[str, float, str] | None:
+    """Return a joint with negative friction, its friction, and the name of its model; None if there is none."""
     tree = tree_behind(system)
     assert tree is not None
-    for i in tree.bodies if "friction" not in problem.parameters else ():
+    for i in tree.bodies:
         for x in tree.friction[tree.iv[i]]:
             if is_number(x) and x < 0:
-                raise ModelError(
-                    f"{problem.where}: joint {tree.joint_names[i - 1]!r} of {tree.name!r} has friction {x:g}, expected "
-                    f"at least 0: it would drive the joint. Use dataclasses.replace, or correct the model's file."
-                )
+                return tree.joint_names[i - 1], float(x), tree.name
+    return None
 
 
 def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:

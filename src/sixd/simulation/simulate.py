@@ -92,7 +92,8 @@ def _by_fixed_steps(
     where, on_gpu = setup.problem.where, setup.library.on_gpu
     steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
     require_countable(where, steps / every)
-    marks = np.append(np.arange(0, steps, every), steps)
+    marks = np.arange(0, steps + every, every)
+    marks[-1] = steps
     runner = Runner(setup, method, h, hosted=hosted)
     if not is_quiet() and not on_gpu:
         warn(where, step_warning(runner))

@@ -60,9 +60,10 @@ def code_of(
     It is kept with the system. With functions, which may change, it is kept in ``kept`` instead, if that is given,
     beside the recipe, so that another form of the same code needs no new trace.
     """
-    own = problem.key is None
+    forces = problem.key
+    own = forces is None
     memo = (kept if kept is not None else {}) if own else known_of(problem.system)
-    key = form, method, dtype, problem.key, target
+    key = form, method, dtype, forces, target
     if key in memo:
         return memo[key]
     with watched(f"compiling {problem.where} for {problem.system.name!r}"):

@@ -165,7 +165,8 @@ class Runner:
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
-        counts, library = np.diff([self._now, *marks]), self.setup.library
+        library, stops = self.setup.library, np.array([self._now, *marks])
+        counts = stops[1:] - stops[:-1]  # np.diff and similar functions are some Python calls each
         constants = [*map(self._number, (self._step, self.start)), *self.constants.values()]
         out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
         found = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
@@ -186,7 +187,7 @@ class Runner:
 
     def _number(self, x: Any) -> Any:
         """Return a number of all rows, or of each, as an array."""
-        return self.setup.number(x) if np.ndim(x) == 0 else np.array(x, self.setup.dtype)
+        return np.array(x, self.setup.dtype) if isinstance(x, np.ndarray) else self.setup.number(x)
 
     def run(
         self,
@@ -232,7 +233,7 @@ class Runner:
         at, count = 0, len(marks)
         while at < count or self._now < end:
             furthest = self._now + limit
-            stop = min(int(np.searchsorted(marks, furthest, side="right")), at + longest)
+            stop = min(int(marks.searchsorted(furthest, side="right")), at + longest)
             call = marks[at:stop].tolist()
             kept, goal = len(call), min(end, furthest)
             # a stop between marks, or at a sample, that is not recorded

@@ -116,7 +116,8 @@ def joint_rows(problem: Problem) -> JointRows | None:
 def _find_rows(problem: Problem) -> JointRows | None:
     system = problem.system
     may_be_any = "friction" in problem.parameters
-    has_friction = [problem.sticks and (may_be_any or not is_zero(x)) for x in _own_friction(system)]
+    own = remember(system, "joints with friction", lambda: [not is_zero(x) for x in _own_friction(system)])
+    has_friction = [problem.sticks and (may_be_any or has) for has in own]
     freedoms, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
     stops = [force for force in problem.forces if isinstance(force, RigidLimits)]
