@@ -29,9 +29,10 @@ from sixd.runtime.batch import Argument, prepare
 from sixd.runtime.cuda.arguments import gpu_of, prepare_on_gpu
 from sixd.runtime.cuda.arrays import Library, library_of
 from sixd.runtime.cuda.device import device
+from sixd.simulation.arguments import Seed
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import Problem
-from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number
 from sixd.trajectory.labels import tree_behind
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Setup:
         """An array (1,): one number for all rows."""
         return self.library.full(self.q, (1,), x)
 
-    def shaped(self, x: Any) -> Any:
+    def shaped(self, x: Array) -> Array:
         """An array (rows, …) in the shape of the batch."""
         return x.reshape((*self.batch, *x.shape[1:]))
 
@@ -88,7 +89,7 @@ class Setup:
 
 
 def make_problem(
-    where: str, run: Scenario, seed: Any = None, *, has_tau: bool = False, checked: bool = False
+    where: str, run: Scenario, seed: Seed = None, *, has_tau: bool = False, checked: bool = False
 ) -> tuple[Problem, SampledController | None]:
     """Return the equations of motion of a run, and its controller if that is called with numbers.
 
@@ -122,12 +123,12 @@ def make_problem(
 def make_setup(
     where: str,
     run: Scenario,
-    q: Any,
-    qd: Any,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
     *,
-    seed: Any = None,
+    seed: Seed = None,
     start: float = 0.0,
-    tau: Any = None,
+    tau: ArrayLike | None = None,
     steps: int | None = None,
     checked: bool = False,
 ) -> Setup:
@@ -146,20 +147,7 @@ def make_setup(
     if isinstance(q, str) and not on_gpu:
         draw = named_start(where, system, q)
         q = draw(rng) if callable(draw) else draw
-    arguments = {
-        "q": Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
-        "qd": Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
-    }
-    if steps is not None:
-        arguments["tau"] = Argument("controls", tau, (steps, system.nv), "steps, nv")
-    elif tau is not None:
-        arguments["tau"] = Argument("tau", tau, (system.nv,), f"nv of {system.name!r}")
-    elif problem.has_tau and sampled is None:
-        arguments["tau"] = Argument("controller", run.controller, (system.nv,), "nv, constant forces")
-    if problem.has_f_ext:
-        arguments["f_ext"] = Argument("f_ext", run.f_ext, (system.nb, 6), "nb, 6")
-    for name, x in run.parameters.items():
-        arguments[name] = Argument(name, x, parameter_shape(where, system, name))
+    arguments = _arguments(where, run, problem, q, qd, tau, steps, is_sampled=sampled is not None)
     read = _read_on_gpu if on_gpu else _read
     arrays, batch, dtype, library = read(where, system, arguments)
     if any(str(s) not in run.parameters for s in system.symbols):
@@ -171,9 +159,7 @@ def make_setup(
     if sampled is not None:
         sampled = replace(sampled, batch=batch)
         arrays["tau"] = np.zeros((rows, system.nv), dtype)
-    u = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
-    shape = rows, len(u)
-    internal = library.rows(library.upload(like, u.astype(dtype)), shape) if u.any() else library.full(like, shape, 0.0)
+    internal = _internal_states(problem, library, like, rows, dtype)
     constants = {name: arrays[name] for name in problem.constants}
     target = cuda(device(where, gpu_of(where, like)).architecture) if on_gpu else cpu
     setup = Setup(problem, batch, like, arrays["qd"], internal, constants, dtype, sampled, library, target)
@@ -181,10 +167,49 @@ def make_setup(
     return setup
 
 
+def _arguments(
+    where: str,
+    run: Scenario,
+    problem: Problem,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
+    tau: ArrayLike | None,
+    steps: int | None,
+    *,
+    is_sampled: bool,
+) -> dict[str, Argument]:
+    """Return the arrays of a run by name, with the shapes of one state."""
+    system = run.model
+    arguments = {
+        "q": Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
+        "qd": Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
+    }
+    if steps is not None:
+        arguments["tau"] = Argument("controls", tau, (steps, system.nv), "steps, nv")
+    elif tau is not None:
+        arguments["tau"] = Argument("tau", tau, (system.nv,), f"nv of {system.name!r}")
+    elif problem.has_tau and not is_sampled:
+        arguments["tau"] = Argument("controller", run.controller, (system.nv,), "nv, constant forces")
+    if problem.has_f_ext:
+        arguments["f_ext"] = Argument("f_ext", run.f_ext, (system.nb, 6), "nb, 6")
+    for name, x in run.parameters.items():
+        arguments[name] = Argument(name, x, parameter_shape(where, system, name))
+    return arguments
+
+
+def _internal_states(problem: Problem, library: Library, like: Array, rows: int, dtype: str) -> Array:
+    """Return the states u (rows, nu) of the force elements at the start, as an array of the library of ``like``."""
+    if not problem.forces:
+        return library.full(like, (rows, 0), 0.0)
+    u = np.concatenate([np.zeros(0), *(force.start(problem.system) for force in problem.forces)])
+    shape = rows, len(u)
+    return library.rows(library.upload(like, u.astype(dtype)), shape) if u.any() else library.full(like, shape, 0.0)
+
+
 # arguments --------------------------------------------------------------------------------------
 
 
-def are_on_gpu(q: Any, qd: Any, tau: Any, run: Scenario) -> bool:
+def are_on_gpu(q: object, qd: object, tau: object, run: Scenario) -> bool:
     """Return whether one of the arrays of a run is on a GPU."""
     arguments = (q, qd, tau, run.controller, run.f_ext, *run.parameters.values())
     return GPU in [kind_of(x) for x in arguments if x is not None]
@@ -259,7 +284,7 @@ def named_start(where: str, system: System, name: str) -> Any:
     return look_up(f"{where}: q", "configuration", name, {**known, "random": system.random_configuration})
 
 
-def _generator(where: str, seed: Any) -> np.random.Generator:
+def _generator(where: str, seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
@@ -331,7 +356,7 @@ def largest_error(dtype: str) -> float:
     return _UNASSEMBLED * (1e3 if dtype == "float32" else 1)
 
 
-def _require_small(setup: Setup, name: str, error: Array, scale: Any, hint: str) -> None:
+def _require_small(setup: Setup, name: str, error: Array, scale: ArrayLike, hint: str) -> None:
     size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
     worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
     if size[worst] > largest_error(setup.dtype):
