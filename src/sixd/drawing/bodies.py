@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
 
-_MOST_VERTICES = 4000  # of a mesh that are looked at for its outline
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_MOST_VERTICES = 4000  # of a mesh, used for its outline
 
 
 def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
@@ -29,14 +32,21 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
     shapes = draw_shapes(model, poses, [])[0] if shaped else []
     size = sticks.mechanism_size(model, poses)
     maker = sticks.Sticks(model, sticks.rod_radius(model, set(model.bodies), size), size, {})
-    bare = [i for i in model.bodies if i not in shaped and not _is_slider(model, i) and not _is_rail(model, i)]
+    bulky = [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)]
+    return bulky + _rods(model, maker, [i for i in model.bodies if i not in shaped])
+
+
+def _rods(model: Model, maker: sticks.Sticks, bodies: list[int]) -> list[DrawnPiece]:
+    """Bars and solids of bodies that their joints' symbols do not show, then wheels at the ends of chains."""
+    bare = [i for i in bodies if not _is_slider(model, i) and not _is_rail(model, i)]
     rods = [piece for i in bare for piece in maker.body(i) if not _is_point(piece, maker.r)]
-    wheels = [_wheel(model, maker, i) for i in bare if not any(p.body == i and not is_rod(p) for p in rods)]
-    return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods + [p for p in wheels if p]
+    solid = {p.body for p in rods if not is_rod(p)}
+    wheels = [_wheel(model, maker, i) for i in bare if i not in solid]
+    return rods + [p for p in wheels if p]
 
 
 def _wheel(model: Model, maker: sticks.Sticks, i: int) -> DrawnPiece | None:
-    """The disc of a body at the end of a chain that spins about its axis of symmetry, beside the rod on which it is."""
+    """The disc of a body at the end of a chain that spins about its axis of symmetry, next to its rod."""
     body, joint = principal(model, i), model.joints[i]
     if body is None or model.tree.children(i) or not isinstance(joint, (Revolute, Spherical)):
         return None
@@ -108,7 +118,7 @@ def draw_bodies(pen: Pen, pieces: list[DrawnPiece], poses: Array, links: str) ->
             )
 
 
-def points_of(piece: DrawnPiece) -> Any:
+def points_of(piece: DrawnPiece) -> Array | None:
     """Return the points (n, 3) of a line or a mesh, in the piece's axes; None for other shapes."""
     if piece.mesh is not None:
         vertices = piece.mesh.vertices
@@ -117,7 +127,14 @@ def points_of(piece: DrawnPiece) -> Any:
 
 
 def draw_solid(
-    pen: Pen, kind: str, size: tuple[float, ...], T: Array, points: Any = None, *, depth: float, style: str = "b"
+    pen: Pen,
+    kind: str,
+    size: tuple[float, ...],
+    T: Array,
+    points: ArrayLike | None = None,
+    *,
+    depth: float,
+    style: str = "b",
 ) -> None:
     """Draw a shape at the pose T (4, 4) in the world; kinds and sizes as in ``sixd.Shape``."""
     p, R = T[:3, 3], T[:3, :3]

@@ -311,7 +311,7 @@ class _Figure:
         return len(near)
 
     def draw_names(self) -> None:
-        """Write the bodies' names beside them."""
+        """Write the bodies' names next to them."""
         for i, name in enumerate(self.model.body_names, start=1):
             rods = [p for p in self.pieces if p.body == i]
             body = principal(self.model, i)

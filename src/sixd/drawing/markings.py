@@ -23,7 +23,7 @@ _TRIAD = 42.0  # px of a frame's arrows
 def dimension(
     pen: Pen, start: Any, end: Any, text: str, *, offset: float = 30.0, style: str = "n", side: Any = None
 ) -> None:
-    """Draw a dimension line between two points (3,), beside them on the less crowded side, with its label."""
+    """Draw a dimension line between two points (3,), on their less crowded side, with its label."""
     a, b = pen.view.page(start), pen.view.page(end)
     length = float(np.hypot(*(b - a)))
     if length < 14:

@@ -7,6 +7,7 @@ the library: by its own method ``<function>_row``, or by the algorithm.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# functions of higher layers that methods of systems call, by name
+# functions of higher layers that lower ones call, by name, and the modules that register them when first called
 _LIBRARY: dict[str, Callable[..., Any]] = {}
+_REGISTERED_BY = {
+    "integrate": "sixd.api.manifold",
+    "difference": "sixd.api.manifold",
+    "mass_matrix": "sixd.api.dynamics",
+    "reduced": "sixd.constraints.reduced_model",
+    "write_video": "sixd.viewer.pictures.pictures",
+}
 
 
 def register(function: F) -> F:
@@ -34,7 +42,9 @@ def register(function: F) -> F:
 
 
 def library(name: str) -> Callable[..., Any]:
-    """Return the registered function of that name."""
+    """Return the registered function of that name; its module is imported at the first call."""
+    if name not in _LIBRARY:
+        importlib.import_module(_REGISTERED_BY[name])
     return _LIBRARY[name]
 
 

@@ -116,7 +116,7 @@ def _mixed(where: str, name: str, x: Any, other: str, there: Any) -> DeviceError
     )
 
 
-def require_processor(where: str, **values: Any) -> None:
+def require_cpu(where: str, **values: Any) -> None:
     """Raise if one of these arguments is on a GPU."""
     for name, x in values.items():
         if kind_of(x) == GPU:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixd.constraints import Rolling
+from sixd.constraints.rolling import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
 from sixd.spatial.scalar import Array, Scalar, is_number

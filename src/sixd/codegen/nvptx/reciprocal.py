@@ -7,7 +7,7 @@ IBM RISC System/6000 processor", *IBM J. Res. Dev.* 34 (1990)], unless all digit
 known. float32 is computed in float64.
 
 Of float64 numbers above 2^1022, whose reciprocals are subnormal, the result is 0, and of subnormal ones it is infinite:
-the only operation that gives other bits than on the processor.
+the only operation whose bits differ from the CPU's.
 """
 
 from __future__ import annotations

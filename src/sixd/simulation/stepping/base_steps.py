@@ -81,7 +81,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
     """Return a step of "midpoint" on velocities: momenta are computed within it."""
     system = problem.system
     iterate, finish = midpoint_programs(problem, dtype, hold)
-    slope = partial(midpoint_derivative, problem, dtype, hold)
+    smooth = partial(midpoint_derivative, problem, dtype, hold)
     shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
 
     def momentum(q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
@@ -101,7 +101,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
         p = stages(to_momentum, q, qd, *constants)
         guess = qd if first is None else qd + first[0] * (h / 2)
         inputs = guess, np.inf, 0.0, t, h, q, p, u, *held, *constants
-        v, left, _ = stages(iterate, *inputs, most=midpoint.MOST, slope=slope)
+        v, left, _ = stages(iterate, *inputs, most=midpoint.MOST, smooth=smooth)
         q, p, u = stages(finish, v, left, t, h, q, u, *held, *constants)
         return q, stages(to_velocity, q, p, *constants), u
 

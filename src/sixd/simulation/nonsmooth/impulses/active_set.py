@@ -212,7 +212,7 @@ class ActiveSet:
         else:
             found, done = list(known.found), where(when > 0, 0, 1)
         given = (state, float(self.k + 1), float(PATIENCE), *found, done)
-        state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when, slope=self.slope)
+        state, _, _, *found, done = stages(self.program, *given, *rest, most=MOST, when=when, smooth=self.slope)
         if known is not None:
             done = where(when > 0, done, known.done)
         return Solution(found[0], self.response.change(data, found), state, done, tuple(found))
