@@ -203,18 +203,12 @@ MOST_COMPLEX = 20
 # functions that are still above it
 COMPLEX = {
     "algorithms/constrained/rank.py: _find",
-    "codegen/llvm/body.py: tasks",
     "engine/evaluate.py: _use_code",
     "engine/evaluate.py: evaluate",
     "engine/public.py: _front",
     "runtime/cuda/routine.py: __call__",
-    "runtime/machine_code.py: link",
     "runtime/routine.py: quick",
-    "simulation/ensemble/ensemble.py: simulate_ensemble",
-    "simulation/setup.py: make_setup",
-    "simulation/stepping/adaptive.py: integrate_adaptively",
     "spatial/shapes.py: mesh",
-    "trace/adjoint.py: forward_backward",
 }
 
 

@@ -168,7 +168,7 @@ def test_modes_are_those_of_the_exact_linearization():
     for model, q in starts:
         exact = sixd.linearize(model, q, np.zeros(model.nv)).eigenvalues
         setup = make_setup("test", sixd.Scenario(model), q, None)
-        found = np.linalg.eigvals(stability._slopes(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
+        found = np.linalg.eigvals(stability._linearized(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
         largest = np.abs(found).max()
         for mode in exact:
             # rounding has an effect of 1e-6 of 1000/s; gravity moves the projected part, by some 1/s
