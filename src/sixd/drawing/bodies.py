@@ -9,9 +9,8 @@ import numpy as np
 from sixd.drawing.pen import BAR, Pen, circle
 from sixd.geometry import sticks
 from sixd.geometry.inertias import equivalent_solid, principal
-from sixd.geometry.pieces import DrawnPiece
+from sixd.geometry.pieces import DrawnPiece, axis_of
 from sixd.geometry.shapes import draw as draw_shapes
-from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion, Revolute, Spherical
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
@@ -27,7 +26,7 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
     if links == "shapes":
         return [p for p in draw_shapes(model, poses, [])[0] if p.kind != "plane"]
     # a body that floats is its shape; a link of a mechanism is a bar
-    floating = {i for i in model.bodies if isinstance(model.joints[i], (Free, Planar))}
+    floating = {i for i in model.bodies if not model.joints[i].is_held}
     shaped = {v.body for v in model.visuals if v.shape.kind not in ("plane", "mesh")} & floating
     shapes = draw_shapes(model, poses, [])[0] if shaped else []
     size = sticks.mechanism_size(model, poses)
@@ -48,9 +47,9 @@ def _rods(model: Model, maker: sticks.Sticks, bodies: list[int]) -> list[DrawnPi
 def _wheel(model: Model, maker: sticks.Sticks, i: int) -> DrawnPiece | None:
     """The disc of a body at the end of a chain that spins about its axis of symmetry, next to its rod."""
     body, joint = principal(model, i), model.joints[i]
-    if body is None or model.tree.children(i) or not isinstance(joint, (Revolute, Spherical)):
+    if body is None or model.tree.children(i) or joint.symbol not in ("hinge", "ball"):
         return None
-    spin = np.asarray(joint.axis, dtype=float) if isinstance(joint, Revolute) else body.com
+    spin = axis_of(joint) if joint.symbol == "hinge" else body.com
     off = float(np.linalg.norm(np.cross(spin, body.com)))
     if off > 1e-9 * maker.size or not np.any(spin):
         return None
@@ -63,18 +62,18 @@ def _is_slider(model: Model, i: int) -> bool:
     """Whether the joint's own symbol shows the body: a mass at the middle of a slide or of a pinion."""
     body, alone = principal(model, i), not model.tree.children(i)
     centred = body is None or float(np.linalg.norm(body.com)) < 1e-9
-    pinion = isinstance(model.joints[i], RackAndPinion)
-    return alone and (pinion or (centred and isinstance(model.joints[i], Prismatic)))
+    symbol = model.joints[i].symbol
+    return alone and (symbol == "pinion" or (centred and symbol == "slide"))
 
 
 def _is_rail(model: Model, i: int) -> bool:
     """Whether the rail of the only slide on the body shows it: its centre of mass is on the rail."""
     body, on = principal(model, i), model.tree.children(i)
     joint = model.joints[on[0]] if len(on) == 1 else None
-    if body is None or not isinstance(joint, Prismatic):
+    if body is None or joint is None or joint.symbol != "slide":
         return False
     away = body.com - model.placement[on[0]][:3, 3]
-    axis = model.placement[on[0]][:3, :3] @ np.asarray(joint.axis, dtype=float)
+    axis = model.placement[on[0]][:3, :3] @ axis_of(joint)
     return float(np.linalg.norm(np.cross(axis, away))) < 1e-9
 
 

@@ -17,7 +17,7 @@ from sixd.algorithms.singular import (
     dependent_joints,
     estimated_condition,
     is_large,
-    solved_freedoms,
+    solved_dofs,
     usual_sizes,
 )
 from sixd.engine import artifact
@@ -92,7 +92,7 @@ def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
         return np.array([estimated_condition(model, row, prescribed, usual) for row in q])
     library("mass_matrix")  # imports its declaration, which others may not have needed yet
     made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
-    M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
+    M, free = made([q], q.shape[:1], None)[0][0], solved_dofs(model, prescribed)
     return condition(M[:, free[:, None], free], usual)
 
 

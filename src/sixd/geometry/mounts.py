@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.geometry.pieces import GROUND, DrawnPiece, along, box_corners
+from sixd.geometry.pieces import AXLES, GROUND, DrawnPiece, along, axis_of, box_corners
 from sixd.geometry.sticks import rail_ends
-from sixd.model.joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, RackAndPinion, Revolute
+from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
@@ -42,7 +42,7 @@ def stand(
     r : radius [m] of the rods that the mechanism is drawn with; None if it has a base of its own.
     """
     turn = poses[0]
-    roots = [i for i in model.bodies if model.parent[i] == 0 and not isinstance(model.joints[i], (Free, Planar))]
+    roots = [i for i in model.bodies if model.parent[i] == 0 and model.joints[i].is_held]
     fixed, moving = [p for p in pieces if p.body == 0], [p for p in pieces if p.body]
     if not roots or not moving or _has_floor(fixed, turn) or (r is None and not fixed):
         return Stand([], None)
@@ -159,16 +159,16 @@ class _Mounts:
         """Points (3,) where joint i is held: its origin, or the ends of its rail, the lower one of a steep rail."""
         T = self.turn @ np.asarray(self.model.placement[i], dtype=float)
         joint = self.model.joints[i]
-        if not isinstance(joint, Prismatic):
+        if joint.symbol != "slide":
             return [T[:3, 3]]
         ends = [T[:3, :3] @ p + T[:3, 3] for p in rail_ends(self.model, i, joint, self.r, self.size)]
-        steep = abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) > 0.5
+        steep = abs(T[2, :3] @ axis_of(joint)) > 0.5
         return [min(ends, key=lambda p: float(p[2]))] if steep else ends
 
     def level_hinges(self, i: int, poses: Array) -> list[int]:
         """Return the level hinges that root i carries, itself included, if its own axis is level; else []."""
         T, joint = poses[0] @ np.asarray(self.model.placement[i], dtype=float), self.model.joints[i]
-        rail = isinstance(joint, Prismatic) and abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) < 0.5
+        rail = joint.symbol == "slide" and abs(T[2, :3] @ axis_of(joint)) < 0.5
         if not rail and not self._is_level(i, T):  # hinges on a turntable may stay above it
             return []
         # a hinge's axis is the same before and after its own rotation
@@ -200,6 +200,6 @@ class _Mounts:
 
 def _hinge_axis(joint: Joint) -> Array | None:
     """The only axis (3,) about which a joint rotates, or None."""
-    if isinstance(joint, RackAndPinion):
+    if joint.symbol == "pinion":
         return np.array([1.0, 0.0, 0.0])
-    return np.asarray(joint.axis, dtype=float) if isinstance(joint, (Revolute, Helical, Cylindrical)) else None
+    return axis_of(joint) if joint.symbol in AXLES else None

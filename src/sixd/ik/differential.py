@@ -1,7 +1,7 @@
 """``sixd.differential_ik``: joint velocities that move frames as wanted, within limits: one bounded problem a sample.
 
 min ½ Σ w²‖J qd - v*‖² + ½ d²‖qd‖² + ½ p²‖qd - k (posture ⊖ q)‖² with lower ≤ qd ≤ upper, solved by the active set of a
-simulation's steps (``simulation/nonsmooth/impulses/active_set.py``): its impulses are the velocities here, its W is the
+simulation's steps (``algorithms/linear/active_set.py``): its impulses are the velocities here, its W is the
 matrix, its v_e the gradient at rest. Multipliers enforce constraints A qd = 0; a few more solutions make them exact.
 """
 

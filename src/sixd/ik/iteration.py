@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.linear.dense import solve_free
 from sixd.ik.task_rows import FrameTask, joint_slices, posture_error, squared
-from sixd.model.joints import Joint
 from sixd.model.system import System
-from sixd.simulation.nonsmooth.impulses.responses import solve_free
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 from sixd.trace.derivative import directional
 from sixd.trace.expr import Expr
@@ -70,7 +69,7 @@ class IKProblem:
         places: dict[int, int] = {}
         v = 0
         for joint, i in joint_slices(self.system):
-            if type(joint).integrate is Joint.integrate:
+            if joint.is_vector_space:
                 places |= {v + k: i.start + k for k in range(joint.nv)}
             v += joint.nv
         return places
