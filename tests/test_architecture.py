@@ -207,9 +207,6 @@ COMPLEX = {
     "engine/public.py: _front",
     "runtime/cuda/routine.py: __call__",
     "runtime/routine.py: quick",
-    "simulation/ensemble/ensemble.py: simulate_ensemble",
-    "simulation/setup.py: make_setup",
-    "simulation/stepping/adaptive.py: integrate_adaptively",
 }
 
 

@@ -258,7 +258,7 @@ def test_samples_that_cannot_continue(method):
         return qd * qd * qd * 10
 
     options = {"method": method, "controller": explosive, "rtol": 1e-4}
-    with pytest.warns(sixd.SimulationWarning, match=r"1 of 2 rows is not finite from t = "):
+    with pytest.warns(sixd.SimulationWarning, match=r"1 of 2 rollouts is not finite from t = "):
         motion = sixd.simulate(PENDULUM, [[0.0], [0.1]], [[0.0], [3.0]], 1.0, dt=0.05, **options)
     assert motion.failed == 1
     good = np.isfinite(motion.q[1, :, 0])
@@ -327,7 +327,7 @@ def test_interruption(way, rows, monkeypatch):
         assert_array_equal(part.q, whole.q[: len(part)])
         assert 0 < part.facts["steps"] < whole.facts["steps"]
     else:
-        assert "interrupted when 1 of 3 rows were complete; what was computed is kept." in str(caught[0].message)
+        assert "interrupted when 1 of 3 rollouts were complete; what was computed is kept." in str(caught[0].message)
         assert_array_equal(part.q[0], whole.q[0])
         done = np.isfinite(part.q[1, :, 0])
         assert 50 < done.sum() < 150
@@ -348,8 +348,8 @@ def test_interrupted_before_anything(monkeypatch):
 def test_interrupted_when_it_is_complete(method, monkeypatch):
     """Ctrl-C when the controller's forces at the records are computed loses nothing."""
     collect = sys.modules["sixd.simulation.collect"]
-    law = collect._compiled_law
-    monkeypatch.setattr(collect, "_compiled_law", lambda setup: Pressed(law(setup), 1))
+    law = collect._compiled_controller
+    monkeypatch.setattr(collect, "_compiled_controller", lambda setup: Pressed(law(setup), 1))
     with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s; what was computed is kept"):
         motion = sixd.simulate(PENDULUM, [1.0], None, 0.5, method=method, controller=lambda t, q, qd: -q)
     assert motion.interrupted

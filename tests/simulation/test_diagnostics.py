@@ -168,7 +168,7 @@ def test_modes_are_those_of_the_exact_linearization():
     for model, q in starts:
         exact = sixd.linearize(model, q, np.zeros(model.nv)).eigenvalues
         setup = make_setup("test", sixd.Scenario(model), q, None)
-        found = np.linalg.eigvals(stability._slopes(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
+        found = np.linalg.eigvals(stability._linearized(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
         largest = np.abs(found).max()
         for mode in exact:
             # rounding has an effect of 1e-6 of 1000/s; gravity moves the projected part, by some 1/s
@@ -292,7 +292,7 @@ def test_finite_but_huge_is_reported_too():
     motion, texts = warned(model, [[0.0]] * 2, [[0.0], [1.0]], 60 * h, dt=h)
     assert motion.failed == 0
     first = motion.t[int(np.argmax(np.abs(motion.qd[1, :, 0]) > 1e9))]
-    assert f"1 of 2 rows is faster than 1e+09 rad/s or m/s from t = {first:g} s on, joint 'cart' first" in texts[-1]
+    assert f"1 of 2 rollouts is faster than 1e+09 rad/s or m/s from t = {first:g} s on, joint 'cart' first" in texts[-1]
     assert "trajectory.failed" not in texts[-1]
     fast = 1e12  # it was so at the start
     assert warned(cart(), [0.0], [fast], 0.01)[1] == []

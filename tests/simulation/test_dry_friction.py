@@ -102,7 +102,7 @@ def test_a_sample_of_nan_affects_no_other(rng):
     arm, q, qd = falling_arm(rng, 9)
     clean = sixd.simulate(arm, q, qd, 0.02, dt=H)
     qd[4, 2] = np.nan
-    with pytest.warns(sixd.SimulationWarning, match="1 of 9 rows is not finite"):
+    with pytest.warns(sixd.SimulationWarning, match="1 of 9 rollouts is not finite"):
         mixed = sixd.simulate(arm, q, qd, 0.02, dt=H)
     others = np.arange(9) != 4
     assert_array_equal(mixed.q[others], clean.q[others])

@@ -309,7 +309,9 @@ def test_events_of_every_sample():
 def test_samples_that_fail_are_reported_once():
     q = np.array([[0.1, 0.0]] * 6)
     q[4] = np.nan
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 6 rows are not finite at the end") as caught:
+    with pytest.warns(
+        sixd.SimulationWarning, match="^ensemble: 1 of 6 simulations are not finite at the end"
+    ) as caught:
         found = sixd.ensemble(ARM, q, None, 0.01, processes=1, chunk=2)
     assert len(caught) == 1
     assert found.failed == 1
@@ -344,7 +346,9 @@ def test_interrupted(tmp_path):
         signal.raise_signal(signal.SIGINT)
 
     for processes in (1, 2):
-        with pytest.warns(sixd.SimulationWarning, match="^ensemble: interrupted when 10 of 60 rows were complete"):
+        with pytest.warns(
+            sixd.SimulationWarning, match="^ensemble: interrupted when 10 of 60 simulations were complete"
+        ):
             found = tops(60, processes=processes, chunk=10, progress=press)
         assert found.interrupted
         assert found.failed == 50
@@ -369,7 +373,7 @@ def test_interrupted_during_start_up(when, monkeypatch):
     for controller in (None, law):
         q = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
         with pytest.warns(
-            sixd.SimulationWarning, match="^ensemble: interrupted when 0 of 3 rows were complete"
+            sixd.SimulationWarning, match="^ensemble: interrupted when 0 of 3 simulations were complete"
         ) as seen:
             found = sixd.ensemble(ARM, q, [1, 2], 0.1, controller=controller)
         assert len(seen) == 1
@@ -600,7 +604,7 @@ def test_cluster_interrupted(cluster):
     def press(fraction):
         raise KeyboardInterrupt
 
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: interrupted when 1 of 9 rows were complete"):
+    with pytest.warns(sixd.SimulationWarning, match="^ensemble: interrupted when 1 of 9 simulations were complete"):
         found = tops(9, cluster=cluster, chunk=1, progress=press)
     assert found.failed == 8
 
@@ -644,8 +648,8 @@ def test_cluster_errors(monkeypatch):
 
 SIXD = (sixd.SixdError, ValueError)
 WRONG = [
-    ({}, sixd.ShapeError, "ensemble: all arguments have one row, and count is not given, expected how many rows"),
-    ({"qd": spin}, sixd.ShapeError, "ensemble: values are drawn, and count is not given, expected how many rows"),
+    ({}, sixd.ShapeError, "ensemble: all arguments have one value, and count is missing, expected the number"),
+    ({"qd": spin}, sixd.ShapeError, "ensemble: values are drawn, and count is missing, expected the number"),
     ({"count": 0}, sixd.ScalarTypeError, "ensemble: count is 0, expected a whole number of at least 1."),
     ({"count": True}, sixd.ScalarTypeError, "ensemble: count is True, expected a whole number of at least 1."),
     ({"count": 2, "processes": 0}, sixd.ScalarTypeError, "ensemble: processes is 0, expected a whole number of at least 1."),
@@ -658,13 +662,13 @@ WRONG = [
     ({"count": 2, "method": "rk5"}, sixd.UnknownNameError, "ensemble: method: no choice named 'rk5'. Did you mean 'rk4'?"),
     ({"count": 2, "cluster": "tcp://x", "processes": 2}, sixd.ScalarTypeError, "ensemble: processes and cluster are both given"),
     ({"count": 2, "dt": 0}, sixd.ScalarTypeError, "ensemble: dt is 0, expected a finite number above 0 [s]."),
-    ({"q": np.zeros((3, 3)), "count": 4}, sixd.ShapeError, "ensemble: numbers of rows are count 4, q 3, expected the same"),
-    ({"q": np.zeros((3, 3)), "qd": np.zeros((4, 3))}, sixd.ShapeError, "ensemble: numbers of rows are q 3, qd 4, expected the same for all. For a full grid: sixd.grid."),
-    ({"q": np.zeros((0, 3))}, sixd.ShapeError, "ensemble: q has no rows, expected at least one."),
-    ({"q": np.zeros((2, 2, 3))}, sixd.ShapeError, "ensemble: q has shape (2, 2, 3), expected (count, 3), or one row for all."),
+    ({"q": np.zeros((3, 3)), "count": 4}, sixd.ShapeError, "ensemble: numbers of simulations are count 4, q 3, expected the same"),
+    ({"q": np.zeros((3, 3)), "qd": np.zeros((4, 3))}, sixd.ShapeError, "ensemble: numbers of simulations are q 3, qd 4, expected the same for all. For a full grid: sixd.grid."),
+    ({"q": np.zeros((0, 3))}, sixd.ShapeError, "ensemble: q is empty, expected at least one value."),
+    ({"q": np.zeros((2, 2, 3))}, sixd.ShapeError, "ensemble: q has shape (2, 2, 3), expected (count, 3), or one value for all."),
     ({"q": np.zeros(4), "count": 2}, sixd.ShapeError, "ensemble: q has shape (2, 4), expected (..., 3)"),
-    ({"q": [[1], [1, 2]], "count": 2}, sixd.ShapeError, "ensemble: q is a ragged sequence, expected (count, 3), or one row for all."),
-    ({"qd": lambda rng: rng.normal(size=4), "count": 2}, sixd.ShapeError, "ensemble: qd draws shape (4,) for row 0, expected (3,)."),
+    ({"q": [[1], [1, 2]], "count": 2}, sixd.ShapeError, "ensemble: q is a ragged sequence, expected (count, 3), or one value for all."),
+    ({"qd": lambda rng: rng.normal(size=4), "count": 2}, sixd.ShapeError, "ensemble: qd draws shape (4,) for simulation 0, expected (3,)."),
     ({"parameters": {"gravitas": 1}, "count": 2}, sixd.UnknownNameError, "ensemble: parameters: no parameter named 'gravitas'. Did you mean 'gravity'?"),
     ({"parameters": {"gravity": np.full((2, 3), np.nan)}}, sixd.ScalarTypeError, "ensemble: gravity holds NaN or infinity"),
     ({"controller": lambda t, q, qd: -q, "count": 2, "processes": 2}, sixd.ScalarTypeError, "ensemble: the work cannot be sent to other processes: "),

@@ -119,7 +119,9 @@ def test_pieces_of_bounded_length(gpus, monkeypatch, arm):
 def test_samples_that_fail_are_reported_once(gpus, arm):
     q = Q.copy()
     q[4] = np.nan
-    with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 7 rows are not finite at the end") as caught:
+    with pytest.warns(
+        sixd.SimulationWarning, match="^ensemble: 1 of 7 simulations are not finite at the end"
+    ) as caught:
         found = sixd.ensemble(arm, q, None, 0.01, device="cuda", chunk=2)
     assert len(caught) == 1
     assert found.failed == 1
@@ -211,9 +213,7 @@ def test_arrays_that_are_on_a_gpu(gpus, arm):
     """Samples are split and sent as arrays of the CPU."""
     there = Array(Q)
     for given in ({"q": there}, {"qd": there}, {"controller": there}, {"parameters": {"damping": there}}):
-        with pytest.raises(
-            DeviceError, match=r"^ensemble: \w+ is a cupy.Array on a GPU, expected an array of the proc"
-        ):
+        with pytest.raises(DeviceError, match=r"^ensemble: \w+ is a cupy.Array on a GPU, expected an array of the CPU"):
             sixd.ensemble(arm, **{"q": Q, "qd": QD, "duration": 0.05, "device": "cuda", **given})
 
 

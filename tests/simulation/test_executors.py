@@ -160,7 +160,7 @@ def test_lost_tasks_are_repeated(error, whole):
     assert len(batch.jobs) > 10
     always = Batch(lambda number: error)
     with pytest.raises(
-        sixd.WorkerError, match=r"^ensemble: rows \d+ … \d+ failed in each of 3 attempts, the last time"
+        sixd.WorkerError, match=r"^ensemble: simulations \d+ … \d+ failed in each of 3 attempts, the last time"
     ):
         arms(always, chunk=4)
 
@@ -244,7 +244,9 @@ def test_interrupted():
         raise KeyboardInterrupt
 
     with pool:
-        with pytest.warns(sixd.SimulationWarning, match="^ensemble: interrupted when 4 of 37 rows were complete"):
+        with pytest.warns(
+            sixd.SimulationWarning, match="^ensemble: interrupted when 4 of 37 simulations were complete"
+        ):
             found = arms(Watched(), chunk=4, progress=press)
         cancelled = sum(future.cancelled() for future in futures)
         gate.set()
@@ -260,7 +262,7 @@ def test_threads_keep_the_filters_of_warnings(recwarn):
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         sixd.ensemble(ARM, q, None, 0.01, cluster=pool, chunk=1, controller=stepped)
     texts = [str(w.message) for w in recwarn if issubclass(w.category, sixd.SimulationWarning)]
-    assert [text.startswith("ensemble: 1 of 6 rows") for text in texts] == [False, True]
+    assert [text.startswith("ensemble: 1 of 6 simulations") for text in texts] == [False, True]
     assert texts[0].startswith("ensemble: the controller cannot be part")
     with pytest.warns(sixd.SimulationWarning, match="^simulate: "):
         sixd.simulate(ARM, q, None, 0.01)

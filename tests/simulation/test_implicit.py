@@ -277,7 +277,7 @@ def test_force_derivatives_agree_with_differences(rng):
     law = sixd.controllers.PD(model.random_configuration(rng), 3.0, 2.0, model=model)
     problem = Problem("test", model, law=law)
     shapes = {"t": (), "q": (model.nq,), "qd": (model.nv,), "u": (0,)}
-    program = problem.traced(lambda *state: implicit.slopes(problem, *state), shapes)
+    program = problem.traced(lambda *state: implicit.mass_and_derivatives(problem, *state), shapes)
     q, qd = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     M, D, K = program.evaluate(0.0, q, qd, np.zeros(0))
     assert_allclose(M, sixd.mass_matrix(model, q), atol=1e-12)

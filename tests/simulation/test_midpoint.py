@@ -237,7 +237,9 @@ def test_samples_that_do_not_converge_are_nan_and_counted():
     builder = sixd.ModelBuilder("spring", (0, 0, 0))
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)
     model = builder.build()
-    message = r"2 of 3 rows are not finite from t = 0.01 s on, joint 'mass' first: the step is too long for method 'mid"
+    message = (
+        r"2 of 3 rollouts are not finite from t = 0.01 s on, joint 'mass' first: the step is too long for method 'mid"
+    )
     with pytest.warns(sixd.SimulationWarning, match=message):
         motion = sixd.simulate(model, [[0.1], [0.0], [0.2]], None, 0.05, dt=0.01, method="midpoint")
     assert motion.failed == 2
@@ -271,7 +273,7 @@ def test_guesses_that_lose_most_of_their_speed(dtype):
 def test_constraints_are_rejected():
     model = sixd.zoo.four_bar()
     q = sixd.assemble(model, [1.0, -0.5, 1.6], fixed=["crank"])
-    with pytest.raises(sixd.ScalarTypeError, match=r"'midpoint' does not take constraints, and 'four_bar' has 1"):
+    with pytest.raises(sixd.ScalarTypeError, match=r"'midpoint' does not support constraints, and 'four_bar' has 1"):
         sixd.simulate(model, q, None, 0.1, method="midpoint")
 
 

@@ -413,7 +413,7 @@ def test_points_above_the_ground(method):
         ({"controls": [["a", "b"]]}, ScalarTypeError, "controls hold"),
         ({"controls": np.full((5, 2), np.nan)}, ScalarTypeError, "NaN or infinity"),
         ({"controls": None}, ScalarTypeError, "controls hold"),
-        ({"cost": None}, ScalarTypeError, "neither cost nor final"),
+        ({"cost": None}, ScalarTypeError, "cost and final are both missing"),
         ({"cost": 3.0}, ScalarTypeError, "cost is 3.0, expected a function"),
         ({"cost": lambda t, q: 0}, TraceError, r"cost\(t, q, qd, tau\)"),
         ({"cost": lambda t, q, qd, tau: q}, TraceError, r"array of shape \(2,\), expected one number"),

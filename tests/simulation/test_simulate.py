@@ -699,7 +699,7 @@ def test_invalid_samples_affect_no_other(method, rng):
     qd = np.zeros((11, 1))
     good = sixd.simulate(PENDULUM, q, qd, 0.02, method=method, dt=1e-3)
     q[3], q[9], qd[5] = np.nan, np.inf, -np.inf
-    with pytest.warns(sixd.SimulationWarning, match=r"simulate: 3 of 11 rows are not finite from t = 0 s on"):
+    with pytest.warns(sixd.SimulationWarning, match=r"simulate: 3 of 11 rollouts are not finite from t = 0 s on"):
         motion = sixd.simulate(PENDULUM, q, qd, 0.02, method=method, dt=1e-3)
     assert motion.failed == 3
     bad = np.isin(np.arange(11), [3, 5, 9])

@@ -145,7 +145,7 @@ def test_states_that_do_not_broadcast():
         (lambda t, q, qd: None, "the controller's result has shape"),
         (lambda t, q, qd: ["a"], "the controller's result holds <U1 values, expected real numbers"),
         (lambda t, q, qd: [1j], "the controller's result holds complex128 values"),
-        (Memory(), "the controller gives another law when it is traced again: it keeps a memory"),
+        (Memory(), "the controller returns other forces when it is traced again: it keeps a memory"),
         (lambda t, q, qd: q * np.random.default_rng().normal(), "it keeps a memory, or draws random numbers. Give sample_time"),
     ],
 )  # fmt: skip
@@ -163,7 +163,7 @@ def test_sampled_controllers(result):
 def test_sampling_without_a_function():
     for controller in (None, [1.0]):
         with pytest.raises(
-            sixd.ScalarTypeError, match="sample_time is given, but controller is not a function. Leave it out"
+            sixd.ScalarTypeError, match="sample_time is set, but controller is not a function. Leave it out"
         ):
             run(controller=controller, sample_time=0.1)
     with pytest.raises(
@@ -230,7 +230,7 @@ def test_unassembled_starts():
         sixd.AssemblyError, match=r"qd does not satisfy the constraints .* Start from sixd.assemble\(model, q, qd\)"
     ):
         run(model, q, [1.0, 0.0, 0.0])
-    with pytest.warns(sixd.SimulationWarning, match="1 of 2 rows"):  # NaN is not rejected here
+    with pytest.warns(sixd.SimulationWarning, match="1 of 2 rollouts"):  # NaN is not rejected here
         run(model, [q, [np.nan, 0, 0]])
 
 
@@ -261,7 +261,7 @@ def test_controllers_of_other_arguments(law):
 
 def test_more_records_than_there_is_room_for():
     starts = np.zeros((1_000_000, 1))
-    with pytest.raises(sixd.ScalarTypeError, match="1000000 rows of 1000001 records do not fit into memory"):
+    with pytest.raises(sixd.ScalarTypeError, match="1000000 rollouts of 1000001 records do not fit into memory"):
         sixd.simulate(sixd.zoo.pendulum(), starts, None, 1000.0)
 
 

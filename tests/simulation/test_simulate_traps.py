@@ -129,7 +129,7 @@ def test_trying_to_trace_leaves_no_trace():
 
 def test_external_forces_must_be_functions():
     rng = np.random.default_rng(0)
-    with pytest.raises(sixd.ScalarTypeError, match="simulate: f_ext, or an element of forces, gives another result"):
+    with pytest.raises(sixd.ScalarTypeError, match="simulate: f_ext, or an element of forces, returns another result"):
         sixd.simulate(ARM, STARTS[0], None, 0.05, f_ext=lambda t, q, qd: rng.normal(size=(2, 6)))
 
 

@@ -681,7 +681,7 @@ def test_stateful_elements_and_controllers_are_rejected_at_every_call():
         return -q * next(values)
 
     for _ in range(2):
-        with pytest.raises(sixd.ScalarTypeError, match="another law when it is traced again"):
+        with pytest.raises(sixd.ScalarTypeError, match="other forces when it is traced again"):
             sixd.step(ARM, np.zeros(2), np.zeros(2), H, controller=counts)
 
     def stubborn(t, q, qd):

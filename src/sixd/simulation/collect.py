@@ -1,4 +1,4 @@
-"""From records to a Trajectory: pieces are joined or streamed, interruptions handled, diverged rows reported."""
+"""From records to a Trajectory: pieces are joined or streamed, interruptions handled, diverged rollouts reported."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def collect(
     fixed.
     """
     where = setup.problem.where
-    law = None if setup.problem.law is None else _compiled_law(setup)
+    controller = None if setup.problem.law is None else _compiled_controller(setup)
     kept: list[StateRecords] = []
     interrupted = False
 
     def trajectory(records: StateRecords) -> Trajectory:
         if runner is not None:
             facts.update(runner.facts)
-        if law is not None:
+        if controller is not None:
             t = setup.library.upload(setup.q, records.t.astype(setup.dtype))
-            records = records._replace(tau=law(t, records.q, records.qd))
+            records = records._replace(tau=controller(t, records.q, records.qd))
         return make_trajectory(setup, records, facts)
 
     try:
@@ -58,35 +58,35 @@ def collect(
             raise
         interrupted = True
     # the controller's forces at the records are computed here
-    found, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
+    motion, interrupted = finish(lambda: trajectory(_joined(kept, buffer)), interrupted)
     if interrupted:
-        found = replace(found, interrupted=True)
-        warn(where, _interruption(found, runner))
+        motion = replace(motion, interrupted=True)
+        warn(where, _interruption(motion, runner))
     if (runner is not None or not interrupted) and not is_quiet() and not setup.library.on_gpu:
-        warn(where, divergence_warning(found, runner))
-        warn(where, unsolved_warning(found))
-    return found
+        warn(where, divergence_warning(motion, runner))
+        warn(where, unsolved_warning(motion))
+    return motion
 
 
-def _interruption(found: Trajectory, runner: Runner | None) -> str:
+def _interruption(motion: Trajectory, runner: Runner | None) -> str:
     """Return the text of the warning of an interruption."""
-    if runner is None and found.batch:  # row by row: those that were not reached are NaN
-        rows = math.prod(found.batch)
-        return f"interrupted when {rows - found.failed} of {rows} rows were complete; what was computed is kept."
-    return f"interrupted at t = {found.t[-1]:g} s; what was computed is kept."
+    if runner is None and motion.batch:  # one after the other: those that were not reached are NaN
+        rows = math.prod(motion.batch)
+        return f"interrupted when {rows - motion.failed} of {rows} rollouts were complete; what was computed is kept."
+    return f"interrupted at t = {motion.t[-1]:g} s; what was computed is kept."
 
 
-def _compiled_law(setup: Setup) -> Callable[..., Array]:
+def _compiled_controller(setup: Setup) -> Callable[..., Array]:
     """Return the controller as a compiled function on batches."""
-    law, system = setup.problem.law, setup.problem.system
-    assert law is not None
+    controller, system = setup.problem.law, setup.problem.system
+    assert controller is not None
     cores = {"t": (), "q": (system.nq,), "qd": (system.nv,)}
-    return row_kernel("controller", lambda _, t, q, qd: np.asarray(law(t, q, qd)), cores, system, setup.dtype)
+    return row_kernel("controller", lambda _, t, q, qd: np.asarray(controller(t, q, qd)), cores, system, setup.dtype)
 
 
 def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRecords:
     """Return the records of all pieces, from the buffer; without one there is a single piece."""
-    if buffer is None:
+    if len(pieces) == 1 or buffer is None:
         (piece,) = pieces
         return piece
     t = np.concatenate([piece.t for piece in pieces])
@@ -99,7 +99,7 @@ def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRec
 
 
 def make_trajectory(setup: Setup, records: StateRecords, facts: Mapping[str, Any], interrupted: bool = False) -> Any:
-    """Return the trajectory of a setup's rows from their records; without ``tau`` forces are constant."""
+    """Return the trajectory of a setup's states from their records; without ``tau`` forces are constant."""
     problem, library, tau = setup.problem, setup.library, records.tau
     if tau is None:
         tau = setup.constants["tau"][:, None] if "tau" in setup.constants else setup.zeros((1, 1, 1))

@@ -11,7 +11,7 @@ import copy
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,9 +20,10 @@ import numpy as np
 
 from sixd.engine.artifact import graph_text
 from sixd.errors import ScalarTypeError, ShapeError, TraceError
+from sixd.simulation.arguments import Seed
 from sixd.simulation.problem import Problem
 from sixd.simulation.user_warnings import warn
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 
 _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
 
@@ -68,38 +69,38 @@ class SampledController:
         """Return the forces (rows, nv) at time t [s] for all rows."""
         if hasattr(self.function, "sample"):
             states = [x.reshape((*self.batch, x.shape[1])) for x in (q, qd)]
-            found = np.asarray(self.function.sample(t, *states), dtype=float)
-            if found.shape[-1:] != qd.shape[1:]:  # one number would be broadcast to all freedoms
+            result = np.asarray(self.function.sample(t, *states), dtype=float)
+            if result.shape[-1:] != qd.shape[1:]:  # one number would be broadcast to all degrees of freedom
                 raise ShapeError(
-                    f"{self.where}: controller returns forces of shape {found.shape} at t = {t:g}, expected "
-                    f"{qd.shape[1]} numbers, one for each freedom."
+                    f"{self.where}: controller returns forces of shape {result.shape} at t = {t:g}, expected "
+                    f"{qd.shape[1]} numbers, one for each degree of freedom."
                 )
-            return np.broadcast_to(found, states[1].shape).reshape(qd.shape)
+            return np.broadcast_to(result, states[1].shape).reshape(qd.shape)
         out = np.empty(qd.shape)
         for k, f in enumerate(self._rows):
             tau = np.asarray(f(t, q[k].copy(), qd[k].copy()))
             if tau.shape != qd.shape[1:] or tau.dtype.kind not in "fiu":
                 raise ScalarTypeError(
                     f"{self.where}: controller returns {tau!r} at t = {t:g}, expected {qd.shape[1]} numbers, one for "
-                    f"each freedom."
+                    f"each degree of freedom."
                 )
             out[k] = tau
         return out
 
 
-def row_seed(entropy: Any, row: int) -> np.random.SeedSequence:
+def row_seed(entropy: int | Sequence[int] | None, row: int) -> np.random.SeedSequence:
     """Return the seed of the random numbers that a row's controller gets."""
     return np.random.SeedSequence(entropy, spawn_key=(row, _CONTROLLER_STREAM))
 
 
-def may_remember(controller: Any) -> bool:
+def may_remember(controller: object) -> bool:
     """Return whether a controller can keep a memory: all can, except functions without closure and defaults."""
     if isinstance(controller, types.FunctionType):
         return bool(controller.__closure__ or controller.__defaults__ or controller.__kwdefaults__)
     return not isinstance(controller, types.BuiltinFunctionType)
 
 
-def independent_copy(controller: Any) -> Any:
+def independent_copy(controller: object) -> Any:
     """Return a copy with a memory of its own; systems, which never change, stay the same objects."""
     memo: dict[int, Any] = {}
     if not isinstance(controller, types.FunctionType) or not may_remember(controller):
@@ -115,15 +116,15 @@ def independent_copy(controller: Any) -> Any:
 
 
 def classify_controller(
-    where: str, controller: Any, interval: float | None, seed: Any
+    where: str, controller: Any, interval: float | None, seed: Seed
 ) -> tuple[Callable[..., Any] | None, SampledController | None, Any]:
     """Return (function to compile, controller to sample, constant forces), of which at most one is not None.
 
-    ``interval`` is the sample time [s], if one is given.
+    ``interval`` is the sample time [s], or None.
     """
     if controller is None or not (callable(controller) or hasattr(controller, "sample")):
         if interval is not None:
-            raise ScalarTypeError(f"{where}: sample_time is given, but controller is not a function. Leave it out.")
+            raise ScalarTypeError(f"{where}: sample_time is set, but controller is not a function. Leave it out.")
         return None, None, controller
     if hasattr(controller, "sample"):
         if interval is not None and interval != controller.sample_time:
@@ -183,8 +184,8 @@ def can_be_compiled(problem: Problem) -> bool:
     if not pure:
         advice = problem.called_with_numbers
         raise ScalarTypeError(
-            f"{problem.where}: the controller gives another law when it is traced again: it keeps a memory, or draws "
-            f"random numbers. {advice[0].upper()}{advice[1:]}."
+            f"{problem.where}: the controller returns other forces when it is traced again: it keeps a memory, or "
+            f"draws random numbers. {advice[0].upper()}{advice[1:]}."
         )
     return True
 
@@ -192,11 +193,13 @@ def can_be_compiled(problem: Problem) -> bool:
 def require_pure(problem: Problem) -> None:
     """Raise if f_ext, or a force element that is not sixd's, does not depend on its arguments alone."""
     own = tuple(force for force in problem.forces if not type(force).__module__.startswith("sixd."))
-    alone = replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)
-    if (problem.f_ext is not None or own) and not _is_pure(alone):
+    if problem.f_ext is None and not own:
+        return
+    if not _is_pure(replace(problem, law=None, has_tau=False, has_f_ext=False, forces=own)):
         raise ScalarTypeError(
-            f"{problem.where}: f_ext, or an element of forces, gives another result when it is traced again: it keeps "
-            f"a memory, or draws random numbers. It must depend on its arguments alone; states belong into a Force's u."
+            f"{problem.where}: f_ext, or an element of forces, returns another result when it is traced again: it "
+            f"keeps a memory, or draws random numbers. It must depend on its arguments alone; states belong into a "
+            f"Force's u."
         )
 
 
@@ -204,9 +207,9 @@ def _force_text(problem: Problem) -> bytes:
     """Return the traced forces of a problem as the text of their graph."""
     nq, nv, nu = problem.system.nq, problem.system.nv, problem.nu
 
-    def total(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Any:
-        found = problem.total_force(problem.system_with(constants), t, q, qd, u, constants)
-        return tuple(x for x in found if x is not None)
+    def total(t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Array]) -> tuple[Array, ...]:
+        result = problem.total_force(problem.system_with(constants), t, q, qd, u, constants)
+        return tuple(x for x in result if x is not None)
 
     return graph_text(problem.traced(total, {"t": (), "q": (nq,), "qd": (nv,), "u": (nu,)}))
 

@@ -16,6 +16,7 @@ from sixd.algorithms.singular import condition, dependent_joints, is_large, usua
 from sixd.constraints.reduced_model import Reduced
 from sixd.forces.elements import RigidForce
 from sixd.forces.joint_limits import limited_coordinates
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.model.validate import TWO_TURNS, turns_within_limits
@@ -63,11 +64,11 @@ def start_warnings(setup: Setup) -> list[str]:
 
 
 def _in_degrees(setup: Setup) -> str | None:
-    """Return which joints with limits start beyond them and beyond two turns: most often in degrees."""
+    """Return which joints with limits start beyond them and beyond two revolutions: most often in degrees."""
     system, q = setup.problem.system, setup.q
     if not isinstance(system, (Model, Reduced)) or not (np.abs(q) > TWO_TURNS).any():
         return None
-    tree, found = tree_behind(system), []
+    tree, motion = tree_behind(system), []
     assert tree is not None
     for name in system.joint_names:
         joint, starts = tree.joint(name), q[..., system.q_slice(name)]
@@ -76,10 +77,10 @@ def _in_degrees(setup: Setup) -> str | None:
             continue
         beyond = (np.abs(starts) > TWO_TURNS) & ((starts < low) | (starts > high))
         if beyond.any():
-            found.append(f"{name!r} at {starts[beyond][0]:g} rad (limits {low[0]:g} … {high[0]:g})")
-    if not found:
+            motion.append(f"{name!r} at {starts[beyond][0]:g} rad (limits {low[0]:g} … {high[0]:g})")
+    if not motion:
         return None
-    some = ", ".join(found[:_MOST_NAMES]) + (" …" if len(found) > _MOST_NAMES else "")
+    some = ", ".join(motion[:_MOST_NAMES]) + (" …" if len(motion) > _MOST_NAMES else "")
     return f"q starts {some}, which look like degrees. Convert them: np.radians(q); the command reads 45deg."
 
 
@@ -124,16 +125,16 @@ def _beyond_limits(setup: Setup) -> str | None:
     )
 
 
-def unsolved_warning(found: Trajectory) -> str | None:
+def unsolved_warning(motion: Trajectory) -> str | None:
     """Return how many problems of impulses were not solved to the end, or of linearly implicit steps."""
-    count = int(np.sum(found.facts.get("unsolved", 0)))
+    count = int(np.sum(motion.facts["unsolved"])) if "unsolved" in motion.facts else 0
     if not count:
         return None
-    if found.facts["method"] == IMPLICIT:
+    if motion.facts["method"] == IMPLICIT:
         return (
             f"in {count} steps the matrix M + γh D + γ²h² K was not positive definite, or impulses (friction, limits, "
             f"contact) were not solved to the end: forces drive the motion that they should resist, and grow faster "
-            f'than a step of this length can follow. facts["unsolved"] counts them by row. A shorter dt helps.'
+            f'than a step of this length can follow. facts["unsolved"] counts them by state. A shorter dt helps.'
         )
     return (
         f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
@@ -145,7 +146,7 @@ def unsolved_warning(found: Trajectory) -> str | None:
 
 
 def step_warning(runner: Runner) -> str | None:
-    """Return how far the step is beyond its limit at the start; costs nothing where no force has a slope."""
+    """Return how far the step is beyond its limit at the start; costs nothing where no force depends on the state."""
     limit = limit_at_start(runner)
     return None if limit is None else f"{excess(runner, limit)}. {_remedy(runner, limit)}"
 
@@ -153,7 +154,7 @@ def step_warning(runner: Runner) -> str | None:
 def limit_at_start(runner: Runner) -> Limit | None:
     """Return the limit that the step of a runner is beyond at the start, if it is."""
     setup = runner.setup
-    if not setup.rows or not _has_slopes(setup):
+    if not setup.rows or not _depends_on_state(setup):
         return None
     runner = without_impulses(runner)
     return step_limit(
@@ -163,7 +164,7 @@ def limit_at_start(runner: Runner) -> Limit | None:
     )
 
 
-def _has_slopes(setup: Setup) -> bool:
+def _depends_on_state(setup: Setup) -> bool:
     """Return whether forces other than gravity and inertia may depend on q or qd."""
     problem = setup.problem
     if problem.law is not None or problem.f_ext is not None:
@@ -173,11 +174,11 @@ def _has_slopes(setup: Setup) -> bool:
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
         return True
-    return bool(np.any(model.damping) or np.any(model.stiffness))
+    return remember(model, "joint springs", lambda: bool(np.any(model.damping) or np.any(model.stiffness)))
 
 
 def without_impulses(runner: Runner) -> Runner:
-    """Return the runner, or one of the same state without rigid ground and limits: their impulses have no slopes."""
+    """Return the runner, or one without rigid ground and limits, whose impulses have no derivatives."""
     setup, problem = runner.setup, runner.setup.problem
     kept = [i for i, force in enumerate(problem.forces) if not isinstance(force, RigidForce)]
     if len(kept) == len(problem.forces):
@@ -192,7 +193,7 @@ def excess(runner: Runner, limit: Limit) -> str:
     """Return a text that compares the step with its limit, and names the mode."""
     kind = "oscillates" if abs(limit.mode.imag) > abs(limit.mode.real) else "decays"
     unit = "rad/s" if kind == "oscillates" else "1/s"
-    name = _joint_of(runner.setup.problem.system, limit.freedom)
+    name = _joint_of(runner.setup.problem.system, limit.dof)
     what = "controller" if runner.setup.problem.law is not None else "damping or stiffness"
     result = "iterations do not converge" if runner.method == MIDPOINT else "it grows instead"
     beyond = "beyond" if runner.h > limit.step else f"beyond {MARGIN:.0%} of"
@@ -213,31 +214,31 @@ def _below(x: float) -> str:
     return f"{math.floor(x / unit * (1 + 1e-12)) * unit:.2g}"
 
 
-def _joint_of(system: System, freedom: int) -> str:
+def _joint_of(system: System, dof: int) -> str:
     """Return the name of the joint that has this entry of qd."""
-    return labels_of(system).qd[freedom].joint
+    return labels_of(system).qd[dof].joint
 
 
 # divergence -------------------------------------------------------------------------------------
 
 
-def divergence_warning(found: Trajectory, runner: Runner | None) -> str | None:
-    """Return which rows became infinite, NaN or huge, which joint diverged first and when, and the likely cause."""
-    first = first_divergence(found)
+def divergence_warning(motion: Trajectory, runner: Runner | None) -> str | None:
+    """Return which rollouts became infinite, NaN or huge, which joint diverged first and when, and the likely cause."""
+    first = first_divergence(motion)
     if first is None:
         return None
-    rows = math.prod(found.batch)
-    what = f"{first.rows} of {rows} rows {'is' if first.rows == 1 else 'are'}" if found.batch else "the motion is"
-    state = "not finite" if found.failed else f"faster than {_HUGE:g} rad/s or m/s"
-    count = " trajectory.failed counts them." if found.failed else ""
+    rows = math.prod(motion.batch)
+    what = f"{first.rows} of {rows} rollouts {'is' if first.rows == 1 else 'are'}" if motion.batch else "the motion is"
+    state = "not finite" if motion.failed else f"faster than {_HUGE:g} rad/s or m/s"
+    count = " trajectory.failed counts them." if motion.failed else ""
     if not first.t:
         return f"{what} {state} from t = 0 s on: the start is not finite.{count}"
-    return f"{what} {state} from t = {first.t:g} s on{first.joint}: {_cause(found, runner, first)}{count}"
+    return f"{what} {state} from t = {first.t:g} s on{first.joint}: {_cause(motion, runner, first)}{count}"
 
 
 class Divergence(NamedTuple):
-    """The number of rows that diverged; of the first its index, the record and time [s], a text on the joint, and the
-    last ``calm`` record, before it ran away."""
+    """The number of rollouts that diverged; of the first its index, the record and time [s], a text on the joint, and
+    the last ``calm`` record, before it ran away."""
 
     rows: int
     row: int
@@ -247,33 +248,33 @@ class Divergence(NamedTuple):
     calm: int
 
 
-def first_divergence(found: Trajectory) -> Divergence | None:
-    """Return the first divergence among the rows that end infinite, NaN or huge."""
-    if not len(found) or not found.q.size:
+def first_divergence(motion: Trajectory) -> Divergence | None:
+    """Return the first divergence among the rollouts that end infinite, NaN or huge."""
+    if not len(motion) or not motion.q.size:
         return None
-    if np.isfinite(found.q[..., -1, :]).all() and (np.abs(found.qd[..., -1, :]) <= _HUGE).all():
+    if np.isfinite(motion.q[..., -1, :]).all() and (np.abs(motion.qd[..., -1, :]) <= _HUGE).all():
         return None  # 6 us; the lines below take 40
-    q, qd = (x.reshape(-1, *x.shape[-2:]) for x in (found.q, found.qd))
-    good = _is_bounded(q, qd, math.inf if found.failed else _HUGE)
+    q, qd = (x.reshape(-1, *x.shape[-2:]) for x in (motion.q, motion.qd))
+    good = _is_bounded(q, qd, math.inf if motion.failed else _HUGE)
     rows = np.flatnonzero(~good[:, -1])
     if not len(rows):
         return None
     first = np.argmin(good[rows], axis=1)  # bad record of each of them
     k = int(np.argmin(first))
     row, record = int(rows[k]), int(first[k])
-    joint, calm = _first_joint(found, qd[row], record) if record and found.system is not None else ("", 0)
-    return Divergence(len(rows), row, record, float(found.t[record]), joint, calm)
+    joint, calm = _first_joint(motion, qd[row], record) if record and motion.system is not None else ("", 0)
+    return Divergence(len(rows), row, record, float(motion.t[record]), joint, calm)
 
 
-def _first_joint(found: Trajectory, qd: Array, record: int) -> tuple[str, int]:
+def _first_joint(motion: Trajectory, qd: Array, record: int) -> tuple[str, int]:
     """Return a text that names the joint that ran away first in a row that diverged at a record, and the record before
     it did."""
-    assert found.system is not None
+    assert motion.system is not None
     speed = np.abs(qd[:record])
     fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
     k = int(np.argmax(fast)) if fast.any() else record - 1
-    name = _joint_of(found.system, int(np.argmax(speed[k])))
-    when = f", beyond {_FAST:g} rad/s or m/s at t = {found.t[k]:g} s" if fast.any() else ""
+    name = _joint_of(motion.system, int(np.argmax(speed[k])))
+    when = f", beyond {_FAST:g} rad/s or m/s at t = {motion.t[k]:g} s" if fast.any() else ""
     return f", joint {name!r} first{when}", max(0, k - 1) if fast.any() else k
 
 
@@ -284,19 +285,19 @@ def _is_bounded(q: Array, qd: Array, most: float) -> Array:
         return np.isfinite(q).all(axis=-1) & np.isfinite(speed) & (speed <= most * np.maximum(1.0, start))
 
 
-def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
+def _cause(motion: Trajectory, runner: Runner | None, first: Divergence) -> str:
     """Return the cause: singular coordinates, or a step that is too long at the start or before it ran away, else a
     list of others."""
-    singular = _singularity(found, first)
+    singular = _singularity(motion, first)
     if singular is not None:
         return singular
-    if runner is not None and first.record and _has_slopes(runner.setup):
+    if runner is not None and first.record and _depends_on_state(runner.setup):
         has_friction = bool(friction_joints(runner.setup))
         for record in dict.fromkeys([0, first.calm]):
-            there = without_impulses(_restarted_at(runner, found, first.row, record))
+            there = without_impulses(_restarted_at(runner, motion, first.row, record))
             limit = step_limit(there, np.array([0]), has_friction=has_friction)
             if limit is not None:
-                name = _joint_of(runner.setup.problem.system, limit.freedom)
+                name = _joint_of(runner.setup.problem.system, limit.dof)
                 return (
                     f"the step is too long for method {runner.method!r}, whose limit by joint {name!r} is "
                     f"{limit.step:.3g} s. {_remedy(runner, limit)}"
@@ -308,18 +309,18 @@ def _cause(found: Trajectory, runner: Runner | None, first: Divergence) -> str:
             "is not finite, a singular state, or constraints in a dead centre."
         )
     hint = "a step that is too long, a force that is not finite, a singular state, or constraints in a dead centre."
-    if found.facts["method"] == MIDPOINT:
+    if motion.facts["method"] == MIDPOINT:
         return f"iterations that do not converge (a shorter dt helps), or {hint}"
     return hint
 
 
-def _singularity(found: Trajectory, first: Divergence) -> str | None:
+def _singularity(motion: Trajectory, first: Divergence) -> str | None:
     """Return a text if the mass matrix of a tree is nearly singular where a row ran away, and was not at the start."""
-    model = found.system
-    if not first.calm or not isinstance(model, Model) or found.parameters or is_large(model) or model.constraints:
+    model = motion.system
+    if not first.calm or not isinstance(model, Model) or motion.parameters or is_large(model) or model.constraints:
         return None
     records = [0, *range(max(1, first.calm + 1 - _LAST), first.calm + 1)]
-    q = found.q.reshape(-1, *found.q.shape[-2:])[first.row, records].astype(float)
+    q = motion.q.reshape(-1, *motion.q.shape[-2:])[first.row, records].astype(float)
     M = np.array([np.asarray(model.apply("mass_matrix", crba, x), dtype=float) for x in q])
     start, *later = condition(M, usual_sizes(model).size).tolist()
     if not max(later) > _SINGULAR * start:
@@ -332,14 +333,14 @@ def _singularity(found: Trajectory, first: Divergence) -> str | None:
     )
 
 
-def _restarted_at(runner: Runner, found: Trajectory, row: int, record: int) -> Runner:
+def _restarted_at(runner: Runner, motion: Trajectory, row: int, record: int) -> Runner:
     """Return the runner restarted at a record of a row."""
     setup = runner.setup
-    n = len(found)
-    q, qd = (x.reshape(-1, n, x.shape[-1])[row, record][None].copy() for x in (found.q, found.qd))
+    n = len(motion)
+    q, qd = (x.reshape(-1, n, x.shape[-1])[row, record][None].copy() for x in (motion.q, motion.qd))
     u = setup.u[row : row + 1]
-    if found.internal is not None:
-        u = found.internal.reshape(-1, n, u.shape[1])[row, record][None].copy()
+    if motion.internal is not None:
+        u = motion.internal.reshape(-1, n, u.shape[1])[row, record][None].copy()
     constants = {name: x[row : row + 1] if len(x) > 1 else x for name, x in setup.constants.items()}
     state = replace(setup, batch=(), q=q, qd=qd, u=u, constants=constants)
-    return runner.restarted(state, np.array([runner.h]), float(found.t[record]))
+    return runner.restarted(state, np.array([runner.h]), float(motion.t[record]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
 from sixd.forces.elements import Applied, Force, element_key
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array, Scalar, sign
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, sign
 from sixd.symbolic.equations.dry_friction import dry_friction
 from sixd.symbolic.equations.equations import Equations
 from sixd.trace.program import Program, trace
@@ -62,7 +63,7 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(force.size(self.system) for force in self.forces))
 
-    @property
+    @cached_property
     def nu(self) -> int:
         """Number of entries of the force elements' states."""
         return sum(self.sizes)
@@ -86,10 +87,10 @@ class Problem:
     @property
     def constants(self) -> dict[str, Shape]:
         """Names and shapes of the constants."""
-        found: dict[str, Shape] = {"tau": (self.system.nv,)} if self.has_tau else {}
+        result: dict[str, Shape] = {"tau": (self.system.nv,)} if self.has_tau else {}
         if self.has_f_ext:
-            found["f_ext"] = (self.system.nb, 6)
-        return found | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
+            result["f_ext"] = (self.system.nb, 6)
+        return result | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
 
     @property
     def inputs(self) -> dict[str, Shape]:
@@ -163,17 +164,17 @@ class Problem:
         rates: list[Any] = [np.zeros(0, dtype=int)]
         first = 0
         for force, size in zip(self.forces, self.sizes, strict=True):
-            found = force.apply(system, t, q.copy(), qd.copy(), u[first : first + size].copy())
+            result = force.apply(system, t, q.copy(), qd.copy(), u[first : first + size].copy())
             first += size
             name = type(force).__name__
-            if not isinstance(found, Applied):
-                raise ScalarTypeError(f"{self.where}: {name}.apply gives {found!r:.80}, expected a sixd.Applied(…).")
-            if found.tau is not None:
-                tau = tau + self._shaped(f"tau of {name}", found.tau, (system.nv,))
-            if found.f_ext is not None:
-                more = self._shaped(f"f_ext of {name}", found.f_ext, (system.nb, 6))
+            if not isinstance(result, Applied):
+                raise ScalarTypeError(f"{self.where}: {name}.apply gives {result!r:.80}, expected a sixd.Applied(…).")
+            if result.tau is not None:
+                tau = tau + self._shaped(f"tau of {name}", result.tau, (system.nv,))
+            if result.f_ext is not None:
+                more = self._shaped(f"f_ext of {name}", result.f_ext, (system.nb, 6))
                 f_ext = more if f_ext is None else f_ext + more
-            rates.append(self._shaped(f"rate of {name}", found.rate, (size,)))
+            rates.append(self._shaped(f"rate of {name}", result.rate, (size,)))
         if not self.has_friction and isinstance(system, Equations):
             own = dry_friction(system).coefficients  # it is among their own forces b
             tau = tau + system.evaluate(own, q) * sign(qd)
@@ -193,12 +194,12 @@ class Problem:
         constants: Mapping[str, Any],
         held: Applied = NOTHING,
     ) -> tuple[Array, Array]:
-        """Return M qdd (nv,) as it is without constraints, tau less the bias force; and the rates (nu,) of u."""
+        """Return M qdd (nv,) as it is without constraints, tau minus the bias force; and the rates (nu,) of u."""
         tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}
         return tau - system.apply("bias_force", bias_force, q, qd, **force), rate
 
-    def _shaped(self, name: str, value: Any, shape: Shape) -> Array:
+    def _shaped(self, name: str, value: ArrayLike, shape: Shape) -> Array:
         """Return a result of a user's function as an array; raise unless it has this shape and real numbers."""
         array = np.asarray(value)
         if array.shape != shape:

@@ -13,8 +13,8 @@ _PATIENCE = 1.0  # s, before a bar appears unasked
 
 
 class Progress:
-    """Shows the progress of work. ``show``: True, False, None (on a terminal, if it takes long), or a function that is
-    called with the fraction done. Use it in a ``with`` statement."""
+    """Shows the progress of work. ``show``: True, False, None (on a terminal, if the work is long), or a function
+    that is called with the fraction done. Use it in a ``with`` statement."""
 
     def __init__(self, title: str, total: float, show: bool | Callable[[float], Any] | None) -> None:
         self.title, self.total, self.show = title, max(total, 1e-300), show

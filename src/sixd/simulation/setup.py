@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sixd.engine.result_checks import require_regular
 from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import AssemblyError, ModelError, ScalarTypeError, look_up
 from sixd.model.manifold import require_unit_quaternions
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.array_libraries import GPU, NUMPY_LIBRARY, kind_of
@@ -27,9 +29,10 @@ from sixd.runtime.batch import Argument, prepare
 from sixd.runtime.cuda.arguments import gpu_of, prepare_on_gpu
 from sixd.runtime.cuda.arrays import Library, library_of
 from sixd.runtime.cuda.device import device
+from sixd.simulation.arguments import Seed
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
 from sixd.simulation.problem import Problem
-from sixd.spatial.scalar import Array, Scalar, is_number
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number
 from sixd.trajectory.labels import tree_behind
 
 if TYPE_CHECKING:
@@ -57,9 +60,9 @@ class Setup:
     library: Library = NUMPY_LIBRARY
     target: CodeTarget = cpu
 
-    @property
+    @cached_property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of states."""
         return int(self.q.shape[0])
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
@@ -70,7 +73,7 @@ class Setup:
         """An array (1,): one number for all rows."""
         return self.library.full(self.q, (1,), x)
 
-    def shaped(self, x: Any) -> Any:
+    def shaped(self, x: Array) -> Array:
         """An array (rows, …) in the shape of the batch."""
         return x.reshape((*self.batch, *x.shape[1:]))
 
@@ -86,7 +89,7 @@ class Setup:
 
 
 def make_problem(
-    where: str, run: Scenario, seed: Any = None, *, has_tau: bool = False, checked: bool = False
+    where: str, run: Scenario, seed: Seed = None, *, has_tau: bool = False, checked: bool = False
 ) -> tuple[Problem, SampledController | None]:
     """Return the equations of motion of a run, and its controller if that is called with numbers.
 
@@ -120,12 +123,12 @@ def make_problem(
 def make_setup(
     where: str,
     run: Scenario,
-    q: Any,
-    qd: Any,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
     *,
-    seed: Any = None,
+    seed: Seed = None,
     start: float = 0.0,
-    tau: Any = None,
+    tau: ArrayLike | None = None,
     steps: int | None = None,
     checked: bool = False,
 ) -> Setup:
@@ -137,12 +140,46 @@ def make_setup(
     """
     on_gpu = are_on_gpu(q, qd, tau, run)
     problem, sampled = make_problem(where, run, seed, has_tau=tau is not None, checked=checked)
-    system, rng = run.model, _generator(where, seed)
+    system = run.model
     if sampled is not None and (on_gpu or tau is not None):
         raise _not_compiled(where, on_gpu)
+    rng = None if seed is None and not isinstance(q, str) else _generator(where, seed)  # new entropy takes 20 us
     if isinstance(q, str) and not on_gpu:
         draw = named_start(where, system, q)
         q = draw(rng) if callable(draw) else draw
+    arguments = _arguments(where, run, problem, q, qd, tau, steps, is_sampled=sampled is not None)
+    read = _read_on_gpu if on_gpu else _read
+    arrays, batch, dtype, library = read(where, system, arguments)
+    if any(str(s) not in run.parameters for s in system.symbols):
+        system.require_numeric(where)
+    sticks = on_gpu or "friction" not in run.parameters or bool(arrays["friction"].any())
+    if dtype == "float32" or not sticks:
+        problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
+    like, rows = arrays["q"], math.prod(batch)
+    if sampled is not None:
+        sampled = replace(sampled, batch=batch)
+        arrays["tau"] = np.zeros((rows, system.nv), dtype)
+    internal = _internal_states(problem, library, like, rows, dtype)
+    constants = {name: arrays[name] for name in problem.constants}
+    target = cuda(device(where, gpu_of(where, like)).architecture) if on_gpu else cpu
+    setup = Setup(problem, batch, like, arrays["qd"], internal, constants, dtype, sampled, library, target)
+    _require_start(setup, start)
+    return setup
+
+
+def _arguments(
+    where: str,
+    run: Scenario,
+    problem: Problem,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
+    tau: ArrayLike | None,
+    steps: int | None,
+    *,
+    is_sampled: bool,
+) -> dict[str, Argument]:
+    """Return the arrays of a run by name, with the shapes of one state."""
+    system = run.model
     arguments = {
         "q": Argument("q", q, (system.nq,), f"nq of {system.name!r}"),
         "qd": Argument("qd", qd, (system.nv,), f"nv of {system.name!r}"),
@@ -151,38 +188,31 @@ def make_setup(
         arguments["tau"] = Argument("controls", tau, (steps, system.nv), "steps, nv")
     elif tau is not None:
         arguments["tau"] = Argument("tau", tau, (system.nv,), f"nv of {system.name!r}")
-    elif problem.has_tau and sampled is None:
+    elif problem.has_tau and not is_sampled:
         arguments["tau"] = Argument("controller", run.controller, (system.nv,), "nv, constant forces")
     if problem.has_f_ext:
         arguments["f_ext"] = Argument("f_ext", run.f_ext, (system.nb, 6), "nb, 6")
     for name, x in run.parameters.items():
         arguments[name] = Argument(name, x, parameter_shape(where, system, name))
-    read = _read_on_gpu if on_gpu else _read
-    arrays, batch, dtype, library = read(where, system, arguments)
-    if any(str(s) not in run.parameters for s in system.symbols):
-        system.require_numeric(where)
-    sticks = on_gpu or "friction" not in run.parameters or bool(arrays["friction"].any())
-    problem = replace(problem, limits=COARSE if dtype == "float32" else EXACT, sticks=sticks)
-    like, rows = arrays["q"], math.prod(batch)
-    if sampled is not None:
-        sampled = replace(sampled, batch=batch)
-        arrays["tau"] = np.zeros((rows, system.nv), dtype)
-    u = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
+    return arguments
+
+
+def _internal_states(problem: Problem, library: Library, like: Array, rows: int, dtype: str) -> Array:
+    """Return the states u (rows, nu) of the force elements at the start, as an array of the library of ``like``."""
+    if not problem.forces:
+        return library.full(like, (rows, 0), 0.0)
+    u = np.concatenate([np.zeros(0), *(force.start(problem.system) for force in problem.forces)])
     shape = rows, len(u)
-    internal = library.rows(library.upload(like, u.astype(dtype)), shape) if u.any() else library.full(like, shape, 0.0)
-    constants = {name: arrays[name] for name in problem.constants}
-    target = cuda(device(where, gpu_of(where, like)).architecture) if on_gpu else cpu
-    setup = Setup(problem, batch, like, arrays["qd"], internal, constants, dtype, sampled, library, target)
-    _require_start(setup, start)
-    return setup
+    return library.rows(library.upload(like, u.astype(dtype)), shape) if u.any() else library.full(like, shape, 0.0)
 
 
 # arguments --------------------------------------------------------------------------------------
 
 
-def are_on_gpu(q: Any, qd: Any, tau: Any, run: Scenario) -> bool:
+def are_on_gpu(q: object, qd: object, tau: object, run: Scenario) -> bool:
     """Return whether one of the arrays of a run is on a GPU."""
-    return any(kind_of(x) == GPU for x in (q, qd, tau, run.controller, run.f_ext, *run.parameters.values()))
+    arguments = (q, qd, tau, run.controller, run.f_ext, *run.parameters.values())
+    return GPU in [kind_of(x) for x in arguments if x is not None]
 
 
 def _not_compiled(where: str, on_gpu: bool) -> ScalarTypeError:
@@ -254,7 +284,7 @@ def named_start(where: str, system: System, name: str) -> Any:
     return look_up(f"{where}: q", "configuration", name, {**known, "random": system.random_configuration})
 
 
-def _generator(where: str, seed: Any) -> np.random.Generator:
+def _generator(where: str, seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
@@ -293,15 +323,24 @@ def _require_friction(setup: Setup) -> None:
         if setup.library.on_gpu:
             return
         system = problem.system_with({name: setup.constants[name][0] for name in problem.parameters})
+    joint = None if "friction" in problem.parameters else remember(system, "driving", lambda: _driving_joint(system))
+    if joint is not None:
+        name, friction, tree = joint
+        raise ModelError(
+            f"{problem.where}: joint {name!r} of {tree!r} has friction {friction:g}, expected at least 0: it would "
+            f"drive the joint. Use dataclasses.replace, or correct the model's file."
+        )
+
+
+def _driving_joint(system: System) -> tuple[str, float, str] | None:
+    """Return a joint with negative friction, its friction, and the name of its model; None if there is none."""
     tree = tree_behind(system)
     assert tree is not None
-    for i in tree.bodies if "friction" not in problem.parameters else ():
+    for i in tree.bodies:
         for x in tree.friction[tree.iv[i]]:
             if is_number(x) and x < 0:
-                raise ModelError(
-                    f"{problem.where}: joint {tree.joint_names[i - 1]!r} of {tree.name!r} has friction {x:g}, expected "
-                    f"at least 0: it would drive the joint. Use dataclasses.replace, or correct the model's file."
-                )
+                return tree.joint_names[i - 1], float(x), tree.name
+    return None
 
 
 def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:
@@ -317,7 +356,7 @@ def largest_error(dtype: str) -> float:
     return _UNASSEMBLED * (1e3 if dtype == "float32" else 1)
 
 
-def _require_small(setup: Setup, name: str, error: Array, scale: Any, hint: str) -> None:
+def _require_small(setup: Setup, name: str, error: Array, scale: ArrayLike, hint: str) -> None:
     size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
     worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
     if size[worst] > largest_error(setup.dtype):

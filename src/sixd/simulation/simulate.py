@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError
-from sixd.simulation.arguments import nonnegative, require_countable, whole
+from sixd.simulation.arguments import Seed, nonnegative, require_countable, whole
 from sixd.simulation.collect import collect
 from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warnings, step_warning
 from sixd.simulation.progress import Progress
@@ -27,6 +27,7 @@ from sixd.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from sixd.simulation.scenario import Scenario
+    from sixd.spatial.scalar import ArrayLike
 
 _MOST_IN_FLOAT32 = 2**24  # steps: not all larger whole numbers are floats
 METHODS = (*FIXED_STEP, *ADAPTIVE)
@@ -35,12 +36,12 @@ METHODS = (*FIXED_STEP, *ADAPTIVE)
 def simulate_run(
     where: str,
     run: Scenario,
-    q: Any,
-    qd: Any,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
     duration: float,
     record_every: int = 1,
     events: Sequence[Callable[..., Any]] = (),
-    seed: Any = None,
+    seed: Seed = None,
     progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None,
     hosted: bool = False,
@@ -92,7 +93,8 @@ def _by_fixed_steps(
     where, on_gpu = setup.problem.where, setup.library.on_gpu
     steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)
     require_countable(where, steps / every)
-    marks = np.append(np.arange(0, steps, every), steps)
+    marks = np.arange(0, steps + every, every)
+    marks[-1] = steps
     runner = Runner(setup, method, h, hosted=hosted)
     if not is_quiet() and not on_gpu:
         warn(where, step_warning(runner))
@@ -103,7 +105,9 @@ def _by_fixed_steps(
     return collect(setup, pieces, {"method": method, "record_every": every, "dt": h}, on_chunk, buffer, runner)
 
 
-def automatic_method(run: Scenario, q: Any, qd: Any, duration: float) -> tuple[str, str]:
+def automatic_method(
+    run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, duration: float
+) -> tuple[str, str]:
     """Return "rk4", or "implicit" and the reason, if the step is beyond RK4's limit at the start."""
     where = "simulate"
     setup = make_setup(where, run, q, qd)

@@ -106,9 +106,9 @@ def _is_view(a: Array, b: Array) -> bool:
 def _require_times(t: Array) -> None:
     if t.ndim != 1:
         raise ShapeError(f"Trajectory: t has shape {t.shape}, expected (r,), a time for each record.")
-    bad = np.flatnonzero(~(np.diff(t) > 0))
-    if not np.isfinite(t).all() or len(bad):
-        k = int(bad[0]) if len(bad) else 0
+    ascends = t[1:] > t[:-1]
+    if not (np.isfinite(t).all() and ascends.all()):
+        k = int(np.argmin(ascends)) if not ascends.all() else 0
         raise ShapeError(f"Trajectory: t goes {t[k : k + 2].tolist()} at record {k}, expected finite times, ascending.")
 
 

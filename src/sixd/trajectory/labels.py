@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sixd.model.joints import Joint
+from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
 
@@ -53,6 +54,10 @@ def by_unit(columns: Sequence[Column]) -> dict[str, list[tuple[int, Column]]]:
 
 def labels_of(system: System) -> Labels:
     """Return the labels of a system's entries; those of a Lagrangian system are its coordinates, without units."""
+    return remember(system, "labels", lambda: _labels(system))
+
+
+def _labels(system: System) -> Labels:
     columns: list[tuple[Column, ...]] = []
     for k in range(3):
         entries: list[Column] = []

@@ -1,38 +1,42 @@
-"""Chunks of an ensemble on a dask cluster, or on another cluster by its executor (``executors.py``)."""
+"""Chunks of an ensemble on a dask cluster, or on another executor of the user."""
 
 from __future__ import annotations
 
 import contextlib
-import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
-from queue import Queue
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from sixd.errors import MissingPackageError, ScalarTypeError, WorkerError
-from sixd.simulation.ensemble.draws import WHERE
-from sixd.simulation.ensemble.executors import Executor
-from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
-from sixd.simulation.ensemble.tasks import distribute, next_finished
-from sixd.spatial.scalar import Array
+from sixd.simulation.ensemble.draws import WHERE, Draws
+from sixd.simulation.ensemble.executors import distribute
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed
 
-_CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to be there
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to appear
 
 
 def on_cluster(
-    job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], cluster: Any, retries: int
+    job: Job, spans: list[Span], draws: Draws, cluster: Any, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Yield the results of the chunks, in any order.
 
     ``cluster`` is an address, a ``distributed.Client``, a dask cluster, or an executor.
     """
-    if is_of_dask(cluster):
-        distributed = require_distributed()
-        with _client(distributed, cluster) as client:
-            yield from distribute(_Dask(distributed, client, cluster, packed(job, _dumps()), cut), spans, retries)
-    else:
-        yield from distribute(Executor(cluster, packed(job, _dumps()), cut), spans, retries)
+    try:  # cloudpickle supports lambdas too; it is installed with dask
+        from cloudpickle import dumps
+    except ImportError:
+        from pickle import dumps
+    if not is_of_dask(cluster):
+        yield from distribute(cluster, packed(job, dumps), spans, draws, retries)
+        return
+    with _client(require_distributed(), cluster) as client:
+        executor = SimpleNamespace(submit=partial(client.submit, pure=False), num_workers=_threads(client, cluster))
+        yield from distribute(executor, packed(job, dumps), spans, draws, retries, _worker_check(client, cluster))
 
 
 def is_of_dask(cluster: Any) -> bool:
@@ -50,63 +54,7 @@ def is_of_dask(cluster: Any) -> bool:
     return False
 
 
-def _dumps() -> Callable[[Any], bytes]:
-    """Return what pickles: cloudpickle, which takes lambdas too, if it is installed, as it is with dask."""
-    try:
-        import cloudpickle
-    except ImportError:
-        return pickle.dumps
-    dumps: Callable[[Any], bytes] = cloudpickle.dumps
-    return dumps
-
-
-class _Dask:
-    """The workers of a dask cluster."""
-
-    def __init__(
-        self, distributed: Any, client: Any, cluster: Any, payload: bytes, cut: Callable[[int, int], dict[str, Array]]
-    ) -> None:
-        self.client, self.cluster, self.payload, self.cut = client, cluster, payload, cut
-        self.lost = (distributed.KilledWorker, CancelledError)
-        self.window = 2 * _threads(client, cluster)
-        self.done: Queue[Any] = Queue()
-        self.alone = 0.0  # s, since when no worker is there
-
-    def submit(self, span: Span) -> Any:
-        """Start a task."""
-        future = self.client.submit(run_packed, self.payload, span[0], self.cut(*span), pure=False)
-        future.add_done_callback(self.done.put)
-        return future
-
-    def finished(self, futures: list[Any]) -> Iterable[Any]:
-        """Wait for a future; raise if the cluster has no workers any more."""
-        self.alone = 0.0
-        return (next_finished(self.done, self._check),)
-
-    def _check(self, seconds: float) -> None:
-        self.alone = 0.0 if self.client.nthreads() else self.alone + seconds
-        if self.alone > _CONNECT:
-            raise WorkerError(
-                f"{WHERE}: the workers of the cluster {self.cluster!r} are gone, and none has come in "
-                f"{self.alone:.0f} s."
-            )
-
-    def result(self, future: Any) -> ChunkResult:
-        """Return the result of a future, which the cluster then forgets."""
-        try:
-            found: ChunkResult = future.result()
-        except self.lost as error:
-            raise ConnectionError(f"{type(error).__name__}: {error}") from error
-        future.release()
-        return found
-
-    def cancel(self, futures: list[Any]) -> None:
-        """Cancel tasks."""
-        if futures:
-            self.client.cancel(futures)
-
-
-def require_distributed() -> Any:
+def require_distributed() -> ModuleType:
     """Return the package ``distributed``; raise with the command that installs it."""
     try:
         import distributed
@@ -114,11 +62,12 @@ def require_distributed() -> Any:
         raise MissingPackageError(
             f"{WHERE}: cluster needs the package distributed, which is not installed. pip install distributed"
         ) from None
-    return distributed
+    module: ModuleType = distributed
+    return module
 
 
 @contextlib.contextmanager
-def _client(distributed: Any, cluster: Any) -> Iterator[Any]:
+def _client(distributed: ModuleType, cluster: Any) -> Iterator[Client]:
     """Yield a client of the cluster; close it at the end if it was made here."""
     if isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
@@ -139,7 +88,7 @@ def _client(distributed: Any, cluster: Any) -> Iterator[Any]:
         yield client
 
 
-def _threads(client: Any, cluster: Any) -> int:
+def _threads(client: Client, cluster: Any) -> int:
     """Return the number of chunks that the cluster can run at once."""
     if not client.nthreads():
         try:
@@ -150,3 +99,18 @@ def _threads(client: Any, cluster: Any) -> int:
                 f"ADDRESS'."
             ) from error
     return max(1, sum(client.nthreads().values()))
+
+
+def _worker_check(client: Client, cluster: Any) -> Callable[[float], None]:
+    """Return a function of the time since the last check that raises if there have been no workers for too long."""
+    alone = 0.0
+
+    def check(seconds: float) -> None:
+        nonlocal alone
+        alone = 0.0 if client.nthreads() else alone + seconds
+        if alone > _CONNECT:
+            raise WorkerError(
+                f"{WHERE}: the workers of the cluster {cluster!r} are gone, and none has come in {alone:.0f} s."
+            )
+
+    return check

@@ -1,6 +1,6 @@
-"""The arguments that differ from row to row of an ensemble: sweeps, draws from random generators, and grids of values.
+"""The arguments that differ among the simulations of an ensemble: sweeps, random draws, and grids of values.
 
-Row i's generator is made from the seed and i alone, so that a row does not depend on the others.
+Simulation i's generator is made from the seed and i alone, so that a simulation does not depend on the others.
 """
 
 from __future__ import annotations
@@ -17,87 +17,79 @@ from sixd.errors import DeviceError, ShapeError
 from sixd.runtime.array_libraries import GPU, describe, kind_of
 from sixd.simulation.arguments import whole
 from sixd.simulation.setup import named_start
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
+    from sixd.model.system import System
     from sixd.simulation.scenario import Scenario
 
 WHERE = "ensemble"
+Entropy = int | list[int]  # the seed as whole numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Arguments of ``simulate`` for all rows: those that are common to all, and arrays (count, core) of the others.
+    """The arguments of all simulations: ``run`` and ``qd`` are common to all, ``own`` has arrays (count, core) by name.
 
-    Names are those of the arguments; the name of a parameter has the prefix ``PARAMETER``.
+    In ``run``, arguments that are in ``own`` are None, except a controller with a table for each simulation.
     """
 
     count: int
-    common: dict[str, Any]
+    run: Scenario
+    qd: ArrayLike | None
     own: dict[str, Array]
 
     def cut(self, first: int, stop: int) -> dict[str, Array]:
-        """Return the arrays of the rows first … stop − 1."""
+        """Return the arrays of the simulations first … stop − 1."""
         return {name: np.ascontiguousarray(x[first:stop]) for name, x in self.own.items()}
 
 
-PARAMETER = "parameter "
+def scenario_of(run: Scenario, own: Mapping[str, Array]) -> Scenario:
+    """Return the scenario of some simulations from the common one and their own arrays."""
+    controller, f_ext = run.controller, own.get("f_ext", run.f_ext)
+    if "controller" in own:  # constant forces, or a table for each simulation
+        table = own["controller"]
+        controller = table if controller is None else type(controller)(table, controller.sample_time)
+    parameters = {name: own.get(name, x) for name, x in run.parameters.items()}
+    return replace(run, controller=controller, f_ext=f_ext, parameters=parameters)
 
 
-def scenario_of(
-    run: Scenario, common: Mapping[str, Any], own: Mapping[str, Array], order: tuple[str, ...]
-) -> tuple[Scenario, Any, Any]:
-    """Return the scenario of some rows and their starts q, qd, from the common arguments and their own; parameters in
-    ``order``."""
-    given = {**common, **own}
-    parameters = {name: given[PARAMETER + name] for name in order}
-    controller, table = given.get("controller"), own.get("controller")
-    if table is not None and "controller" in common:  # open loop, a table for each row
-        controller = type(common["controller"])(table, common["controller"].sample_time)
-    made = replace(run, controller=controller, f_ext=given.get("f_ext"), parameters=parameters)
-    return made, given.get("q"), given.get("qd")
+def make_draws(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Entropy) -> Draws:
+    """Return the arguments of all simulations; random ones are drawn in the order q, qd, parameters, controller, f_ext.
 
-
-def make_rows(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Any) -> Draws:
-    """Return the arguments of all rows; random ones are drawn in the order q, qd, parameters, controller, f_ext."""
+    q, qd : arrays, functions that draw, or None; q may be a name.
+    """
     system = run.model
-    if q is None:
-        q = system.initial_configuration()
-    elif isinstance(q, str):
-        q = named_start(WHERE, system, q)
-    given: dict[str, tuple[Any, tuple[int, ...]]] = {"q": (q, (system.nq,)), "qd": (qd, (system.nv,))}
-    for name, x in run.parameters.items():
-        given[PARAMETER + name] = (x, parameter_shape(WHERE, system, name))
-    given |= {"controller": (run.controller, (system.nv,)), "f_ext": (run.f_ext, (system.nb, 6))}
-
-    common: dict[str, Any] = {}
+    common = _arguments(run, q, qd)
+    shapes = _shapes(system, common)
     own: dict[str, Array] = {}
-    draws: dict[str, Callable[..., Any]] = {}
-    for name, (x, core) in given.items():
+    draws: dict[str, Callable[[np.random.Generator], ArrayLike]] = {}
+    for name, x in common.items():
         if kind_of(x) == GPU:
             raise DeviceError(
-                f"{WHERE}: {_plain(name)} is a {describe(x)} on a GPU, expected an array of the processor, whose rows "
-                f"are sent to workers. Copy it, and give device='cuda' to compute on GPUs; or use sixd.simulate."
+                f"{WHERE}: {name} is a {describe(x)} on a GPU, expected an array of the CPU, whose parts are sent to "
+                f"workers. Copy it, and give device='cuda' to compute on GPUs; or use sixd.simulate."
             )
-        is_law = name in ("controller", "f_ext") and callable(x) and not _takes_one(x)
-        if x is None or is_law or hasattr(x, "sample"):
-            common[name] = x
-            if hasattr(x, "sample") and np.ndim(getattr(x, "tau", ())) == 3:  # a table for each row
+        if hasattr(x, "sample"):
+            if np.ndim(getattr(x, "tau", ())) == 3:  # a table for each simulation
                 own[name] = x.tau
         elif callable(x):
-            draws[name] = x
-        else:
-            _sort(name, x, core, common, own)
+            if name not in ("controller", "f_ext") or _has_one_argument(x):
+                draws[name] = x
+        elif x is not None and (array := _sweep(name, x, shapes[name])) is not None:
+            own[name] = array
     count = _count(count, own, draws)
-    own |= _drawn(draws, {name: core for name, (_, core) in given.items()}, count, entropy)
+    own |= _drawn(draws, shapes, count, entropy)
+    if "q" not in own:
+        own["q"] = np.asarray(common["q"])[None]
     own = {name: np.broadcast_to(x, (count, *x.shape[1:])) for name, x in own.items()}
-    if "q" in common:
-        start = np.asarray(common.pop("q"))
-        own["q"] = np.broadcast_to(start, (count, *start.shape))
-    return Draws(count, common, own)
+    common |= {name: None for name in own if not hasattr(common[name], "sample")}
+    parameters = {name: common[name] for name in run.parameters}
+    shared = replace(run, controller=common["controller"], f_ext=common["f_ext"], parameters=parameters)
+    return Draws(count, shared, common["qd"], own)
 
 
-def grid(**axes: Any) -> dict[str, Array]:
+def grid(**axes: ArrayLike) -> dict[str, Array]:
     """Return all combinations of values, for the ``parameters`` of ``sixd.ensemble``: name -> (count, …).
 
     The last axis varies fastest.
@@ -114,65 +106,77 @@ def grid(**axes: Any) -> dict[str, Array]:
     return {name: x[k] for (name, x), k in zip(values.items(), chosen, strict=True)}
 
 
-def _takes_one(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes one argument, the generator, and so draws a row."""
+def _arguments(run: Scenario, q: Any, qd: Any) -> dict[str, Any]:
+    """Return the arguments by name, in the order in which they are drawn; no parameter has the name of another."""
+    if q is None:
+        q = run.model.initial_configuration()
+    elif isinstance(q, str):
+        q = named_start(WHERE, run.model, q)
+    return {"q": q, "qd": qd, **run.parameters, "controller": run.controller, "f_ext": run.f_ext}
+
+
+def _shapes(system: System, names: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each argument of one simulation."""
+    known = {"q": (system.nq,), "qd": (system.nv,), "controller": (system.nv,), "f_ext": (system.nb, 6)}
+    return {name: known[name] if name in known else parameter_shape(WHERE, system, name) for name in names}
+
+
+def _has_one_argument(function: Callable[..., object]) -> bool:
+    """Return whether a function has one argument, the generator, and so draws a value."""
     try:
-        given = list(inspect.signature(function).parameters.values())
+        arguments = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return False
-    plain = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
-    return len(plain) == 1 and all(p.kind is not p.VAR_POSITIONAL for p in given)
+    plain = [p for p in arguments if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return len(plain) == 1 and all(p.kind is not p.VAR_POSITIONAL for p in arguments)
 
 
-def _sort(name: str, x: Any, core: tuple[int, ...], common: dict[str, Any], own: dict[str, Array]) -> None:
-    """Add an array to the common ones, or to those with a row for each."""
-    want = f"({', '.join(map(str, ('count', *core)))}), or one row for all"
+def _sweep(name: str, x: ArrayLike, core: tuple[int, ...]) -> Array | None:
+    """Return an array with a value for each simulation; None if it is one value for all."""
+    want = f"({', '.join(map(str, ('count', *core)))}), or one value for all"
     try:
         array = np.asarray(x)
     except ValueError:
-        raise ShapeError(f"{WHERE}: {_plain(name)} is a ragged sequence, expected {want}.") from None
+        raise ShapeError(f"{WHERE}: {name} is a ragged sequence, expected {want}.") from None
     if array.ndim > len(core) + 1:
-        raise ShapeError(f"{WHERE}: {_plain(name)} has shape {array.shape}, expected {want}.")
-    if array.ndim == len(core) + 1:
-        own[name] = array
-    else:
-        common[name] = x
+        raise ShapeError(f"{WHERE}: {name} has shape {array.shape}, expected {want}.")
+    return array if array.ndim == len(core) + 1 else None
 
 
-def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, Any]) -> int:
+def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, object]) -> int:
+    """Return the number of simulations; raise if the arguments disagree, or do not determine it."""
     lengths = {name: len(x) for name, x in own.items()}
     if count is not None:
         lengths = {"count": whole(WHERE, "count", count), **lengths}
     if not lengths:
-        what = "values are drawn" if draws else "all arguments have one row"
-        raise ShapeError(f"{WHERE}: {what}, and count is not given, expected how many rows to simulate. Give count=….")
+        what = "values are drawn" if draws else "all arguments have one value"
+        raise ShapeError(f"{WHERE}: {what}, and count is missing, expected the number of simulations. Give count=….")
     many = {name: n for name, n in lengths.items() if n != 1 or name == "count"}
     if len(set(many.values())) > 1:
-        each = ", ".join(f"{_plain(name)} {n}" for name, n in many.items())
-        raise ShapeError(f"{WHERE}: numbers of rows are {each}, expected the same for all. For a full grid: sixd.grid.")
-    found = next(iter(many.values()), 1)
-    if not found:
-        raise ShapeError(f"{WHERE}: {_plain(next(iter(many)))} has no rows, expected at least one.")
-    return found
+        each = ", ".join(f"{name} {n}" for name, n in many.items())
+        raise ShapeError(
+            f"{WHERE}: numbers of simulations are {each}, expected the same for all. For a full grid: sixd.grid."
+        )
+    if 0 in many.values():
+        raise ShapeError(f"{WHERE}: {next(iter(many))} is empty, expected at least one value.")
+    return next(iter(many.values()), 1)
 
 
 def _drawn(
-    draws: Mapping[str, Callable[..., Any]], cores: Mapping[str, tuple[int, ...]], count: int, entropy: Any
+    draws: Mapping[str, Callable[[np.random.Generator], ArrayLike]],
+    shapes: Mapping[str, tuple[int, ...]],
+    count: int,
+    entropy: Entropy,
 ) -> dict[str, Array]:
-    """Return the arrays (count, core) of all draws; row i's generator is made from (seed, i)."""
-    rows: dict[str, list[Any]] = {name: [] for name in draws}
+    """Return the arrays (count, core) of all draws; simulation i's generator is made from (seed, i)."""
+    values: dict[str, list[Array]] = {name: [] for name in draws}
     for i in range(count) if draws else ():
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(i,)))
         for name, draw in draws.items():
-            row = np.asarray(draw(rng))
-            if row.shape != cores[name]:
+            value = np.asarray(draw(rng))
+            if value.shape != shapes[name]:
                 raise ShapeError(
-                    f"{WHERE}: {_plain(name)} draws shape {row.shape} for row {i}, expected {cores[name]}."
+                    f"{WHERE}: {name} draws shape {value.shape} for simulation {i}, expected {shapes[name]}."
                 )
-            rows[name].append(row)
-    return {name: np.array(x) for name, x in rows.items()}
-
-
-def _plain(name: str) -> str:
-    """Return the name of an argument as the user knows it."""
-    return name.removeprefix(PARAMETER)
+            values[name].append(value)
+    return {name: np.array(x) for name, x in values.items()}

@@ -1,7 +1,7 @@
-"""The work of an ensemble: what all rows share, and the simulation of a chunk of rows, in this or another process.
+"""The work of an ensemble: what all simulations share, and the computation of a chunk of them, in any process.
 
-The result of a row does not depend on its chunk: a controller that is called with numbers may keep a memory, so each
-row gets a copy of its own, and its own random numbers.
+The result of a simulation does not depend on its chunk: a controller that is called with numbers may keep a memory, so
+each simulation gets a copy of its own, and its own random numbers.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sixd.engine.targets import cpu
 from sixd.errors import ScalarTypeError, WorkerError
 from sixd.runtime.threads import set_num_threads
 from sixd.simulation.controller import independent_copy, row_seed
-from sixd.simulation.ensemble.draws import WHERE, scenario_of
+from sixd.simulation.ensemble.draws import WHERE, Entropy, scenario_of
 from sixd.simulation.simulate import simulate_run
 from sixd.simulation.user_warnings import quietly
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.trajectory.trajectory import Trajectory
 from sixd.version import __version__
 
 if TYPE_CHECKING:
     from sixd.simulation.scenario import Scenario
 
-Span = tuple[int, int]  # rows first … stop − 1
+Span = tuple[int, int]  # simulations first … stop − 1
 _INTERPRETER = os.urandom(16)
-PER_ROW = ("steps", "events", "unsolved")  # facts that are lists with an entry for each row
+PER_SIMULATION = ("steps", "events", "unsolved")  # facts that are lists with an entry for each simulation
 
 
 def this_process() -> bytes:
@@ -43,17 +43,17 @@ def this_process() -> bytes:
 class Job:
     """The data that all chunks share.
 
-    ``sampled``: the controller is called with numbers; ``alone``: and each row is simulated alone; ``forced``: results
-    include forces tau; ``device``: "cpu" or "cuda"; ``home``: the process that made the job.
+    ``scenario`` and ``qd``: the arguments common to all; ``sampled``: the controller is called with numbers; ``alone``:
+    and each simulation is computed alone; ``forced``: results include forces tau; ``device``: "cpu" or "cuda";
+    ``home``: the process that made the job.
     """
 
     scenario: Scenario
+    qd: ArrayLike | None
     duration: float
     record_every: int
-    events: tuple[Any, ...]
-    common: dict[str, Any]
-    parameters: tuple[str, ...]
-    entropy: Any
+    events: tuple[Callable[..., Any], ...]
+    entropy: Entropy
     sampled: bool
     alone: bool
     forced: bool
@@ -63,45 +63,47 @@ class Job:
 
 
 class ChunkResult(NamedTuple):
-    """The result of some rows: times (r,), arrays (rows, r, n), facts of ``simulate``, and the kind of processor."""
+    """The result of some simulations: times (r,), arrays (simulations, r, n), facts, and the kind of CPU."""
 
     t: Array
     arrays: dict[str, Array]
     facts: dict[str, Any]
-    processor: str
+    cpu: str
 
 
 def run_chunk(job: Job, first: int, own: dict[str, Array]) -> ChunkResult:
-    """Return the result of rows first, first + 1, … that have these arrays."""
+    """Return the result of the simulations first, first + 1, … that have these arrays."""
     size = len(own["q"])
-    cuts = [slice(i, i + 1) for i in range(size)] if job.alone else [slice(0, size)]
-    parts = []
-    for cut in cuts:
-        seed = row_seed(job.entropy, first + cut.start) if job.alone else None
-        chosen = scenario_of(job.scenario, job.common, {name: x[cut] for name, x in own.items()}, job.parameters)
-        parts.append(_simulated(job, *chosen, seed))
+    if job.alone:
+        parts = [
+            _simulated(job, {name: x[i : i + 1] for name, x in own.items()}, row_seed(job.entropy, first + i))
+            for i in range(size)
+        ]
+    else:
+        parts = [_simulated(job, own, None)]
     facts = dict(parts[0].facts)
-    for name in PER_ROW:
+    for name in PER_SIMULATION:
         if name in facts:
             facts[name] = [x for part in parts for x in part.facts[name]]
     names = ["q", "qd", *["tau"] * job.forced]
     names += [name for name in ("internal", "friction") if getattr(parts[0], name) is not None]
     arrays = {name: _joined([getattr(part, name) for part in parts]) for name in names}
-    processor = cpu.machine_key()
-    return ChunkResult(parts[0].t, arrays, facts, processor if job.device == "cpu" else f"{job.device} {processor}")
+    machine = cpu.machine_key()
+    return ChunkResult(parts[0].t, arrays, facts, machine if job.device == "cpu" else f"{job.device} {machine}")
 
 
 def _joined(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)  # records may be gigabytes: not copied for nothing
 
 
-def _simulated(job: Job, scenario: Scenario, q: Any, qd: Any, seed: Any) -> Trajectory:
+def _simulated(job: Job, own: dict[str, Array], seed: np.random.SeedSequence | None) -> Trajectory:
+    scenario = scenario_of(job.scenario, own)
     if job.sampled:
         scenario = replace(scenario, controller=independent_copy(scenario.controller))
-    with quietly():  # the ensemble warns once for all rows
+    with quietly():  # the ensemble warns once for all
         result: Trajectory = simulate_run(
-            "simulate", scenario, q, qd, job.duration, job.record_every, job.events, seed, progress=False,
-            hosted=job.device != "cpu",
+            "simulate", scenario, own["q"], own.get("qd", job.qd), job.duration, job.record_every, job.events, seed,
+            progress=False, hosted=job.device != "cpu",
         )  # fmt: skip
     if result.interrupted:
         raise KeyboardInterrupt
@@ -111,7 +113,7 @@ def _simulated(job: Job, scenario: Scenario, q: Any, qd: Any, seed: Any) -> Traj
 # in other processes -----------------------------------------------------------------------------
 
 
-def packed(job: Job, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
+def packed(job: Job, dumps: Callable[[Job], bytes] = pickle.dumps) -> bytes:
     """Return the job as bytes."""
     try:
         return dumps(job)
@@ -144,7 +146,7 @@ def _unpacked(payload: bytes) -> Job:
         job: Job = pickle.loads(payload)
     except (AttributeError, ImportError) as error:
         raise WorkerError(
-            f"{WHERE}: a worker does not find what the work needs: {error}. Define functions in a module that it can "
+            f"{WHERE}: a worker cannot import what the work needs: {error}. Define functions in a module that it can "
             f"import, not at a prompt, or use processes=1."
         ) from error
     if job.version != __version__:

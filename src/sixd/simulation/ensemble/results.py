@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.simulation.collect import make_trajectory
 from sixd.simulation.diagnostics import first_divergence
-from sixd.simulation.ensemble.job import PER_ROW, ChunkResult, Span
+from sixd.simulation.ensemble.job import PER_SIMULATION, ChunkResult, Span
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.fixed import StateRecords
 from sixd.simulation.user_warnings import warn
@@ -19,7 +19,7 @@ from sixd.trajectory.trajectory import Trajectory
 
 
 class Results:
-    """The results of ``count`` rows; arrays are made for the first chunk, which determines the number of records."""
+    """The results of ``count`` simulations; the first chunk determines the number of records."""
 
     def __init__(self, setup: Setup, count: int) -> None:
         self.setup, self.count = setup, count
@@ -28,10 +28,10 @@ class Results:
         self.t = np.zeros(0)
         self.arrays: dict[str, Array] = {}
         self.facts: dict[str, Any] = {}
-        self.processors: set[str] = set()
+        self.cpus: set[str] = set()
 
-    def collect(self, chunks: Iterator[tuple[Span, ChunkResult]], on_progress: Callable[[float], Any]) -> None:
-        """Store all chunks; call ``on_progress(rows)`` after each."""
+    def collect(self, chunks: Iterator[tuple[Span, ChunkResult]], on_progress: Callable[[float], None]) -> None:
+        """Store all chunks; call ``on_progress(simulations)`` after each."""
         with contextlib.closing(chunks):  # type: ignore[type-var]
             for (first, stop), result in chunks:
                 self._store(first, stop, result)
@@ -40,7 +40,7 @@ class Results:
 
     @contextlib.contextmanager
     def until_interrupted(self) -> Iterator[None]:
-        """Leave a ``with`` statement upon Ctrl-C, with what is complete by then."""
+        """Leave a ``with`` statement upon Ctrl-C, and keep what is complete."""
         try:
             yield
         except KeyboardInterrupt:
@@ -49,22 +49,24 @@ class Results:
     def _store(self, first: int, stop: int, result: ChunkResult) -> None:
         if not self.arrays:
             self.t = result.t
-            every = stop - first == self.count  # one chunk: its arrays are those of the result
+            is_all = stop - first == self.count  # one chunk: its arrays are used as they are
             self.arrays = {
-                name: x if every else np.empty((self.count, *x.shape[1:]), x.dtype) for name, x in result.arrays.items()
+                name: x if is_all else np.empty((self.count, *x.shape[1:]), x.dtype)
+                for name, x in result.arrays.items()
             }
-            self.facts = {**result.facts, **{name: [None] * self.count for name in PER_ROW if name in result.facts}}
+            lists = {name: [None] * self.count for name in PER_SIMULATION if name in result.facts}
+            self.facts = {**result.facts, **lists}
         for name, x in result.arrays.items():
             if self.arrays[name] is not x:
                 self.arrays[name][first:stop] = x
-        for name in PER_ROW:
+        for name in PER_SIMULATION:
             if name in self.facts:
                 self.facts[name][first:stop] = result.facts[name]
-        self.processors.add(result.processor)
+        self.cpus.add(result.cpu)
         self.done[first:stop] = True
 
     def trajectory(self, facts: Mapping[str, Any]) -> Trajectory:
-        """Return the trajectory of all rows, in order; missing rows are NaN. Without any, a record of the starts."""
+        """Return the trajectory of all simulations, in order; missing ones are NaN. Without any: the initial states."""
         if not self.done.any():
             state = {"q": self.setup.q, "qd": self.setup.qd, "internal": self.setup.u}
             if self.setup.problem.law is not None or self.setup.sampled is not None:
@@ -75,27 +77,27 @@ class Results:
                 x[~self.done] = np.nan
         names = ("q", "qd", "internal", "tau", "friction")
         records = StateRecords(self.t, *(self.arrays.get(name) for name in names))  # type: ignore[arg-type]
-        found: Trajectory = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
-        for text in self._warnings(found):
+        result: Trajectory = make_trajectory(self.setup, records, {**self.facts, **facts}, self.interrupted)
+        for text in self._warnings(result):
             warn(self.setup.problem.where, text)
-        return found
+        return result
 
-    def _warnings(self, found: Trajectory) -> Iterator[str]:
+    def _warnings(self, result: Trajectory) -> Iterator[str]:
         """Yield the texts of warnings."""
         complete = int(self.done.sum())
         if self.interrupted:
-            rest = "the others are NaN" if complete else "there are only their starts"
-            yield f"interrupted when {complete} of {self.count} rows were complete; {rest}."
-        failed = found.failed - (self.count - complete) if complete else 0
+            rest = "the others are NaN" if complete else "only initial states are known"
+            yield f"interrupted when {complete} of {self.count} simulations were complete; {rest}."
+        failed = result.failed - (self.count - complete) if complete else 0
         if failed:
-            first = first_divergence(found.row(self.done))
+            first = first_divergence(result.row(self.done))
             since = "" if first is None or not first.joint else f", from t = {first.t:g} s on{first.joint}"
             yield (
-                f"{failed} of {self.count} rows are not finite at the end{since}: a step that is too long, a singular "
-                f"state, an event that ended them, or constraints in a dead centre. trajectory.failed counts them."
+                f"{failed} of {self.count} simulations are not finite at the end{since}: a step that is too long, a "
+                f"singular state, an event that ended them, or constraints in a dead centre. trajectory.failed counts "
+                f"them."
             )
-        if len(self.processors) > 1:
+        if len(self.cpus) > 1:
             yield (
-                f"processors of {len(self.processors)} kinds were used, so that last digits may differ from those of "
-                f"another run."
+                f"CPUs of {len(self.cpus)} kinds were used, so that last digits may differ from those of another run."
             )

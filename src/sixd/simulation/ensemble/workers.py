@@ -1,7 +1,4 @@
-"""Worker processes of an ensemble on this machine; a lost worker is replaced, and its chunks are repeated.
-
-:func:`in_processes` starts the workers and distributes the chunks.
-"""
+"""Worker processes of an ensemble on this machine: an executor that replaces lost processes."""
 
 from __future__ import annotations
 
@@ -14,29 +11,36 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from sixd.errors import WorkerError
 from sixd.runtime.cuda.ranks import set_local_rank
-from sixd.simulation.ensemble.draws import WHERE
-from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed, run_packed
-from sixd.simulation.ensemble.tasks import distribute
-from sixd.spatial.scalar import Array
+from sixd.simulation.ensemble.draws import WHERE, Draws
+from sixd.simulation.ensemble.executors import distribute
+from sixd.simulation.ensemble.job import ChunkResult, Job, Span, packed
 
 
 def in_processes(
-    job: Job, spans: list[Span], cut: Callable[[int, int], dict[str, Array]], processes: int, retries: int
+    job: Job, spans: list[Span], draws: Draws, processes: int, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
     """Start worker processes and yield the results of the chunks, in any order."""
     current = multiprocessing.current_process()
     if current.name.startswith(_NAME) and getattr(current, "_inheriting", False):
         os._exit(_UNGUARDED)  # a worker came here while it imported the main program
-    size = min(processes, len(spans))
-    return distribute(_Processes(payload_of(job), cut, size, has_gpus=job.device != "cpu"), spans, retries)
+    payload = payload_of(job)
+    pool = _ProcessPool(min(processes, len(spans)), b"__main__" in payload, has_gpus=job.device != "cpu")
+    try:
+        yield from distribute(pool, payload, spans, draws, retries)
+    except WorkerError as error:
+        if isinstance(error.__cause__, BrokenProcessPool) and pool.is_unguarded():
+            raise _unguarded() from None
+        raise
+    finally:
+        pool.stop()
 
 
 # the main program -------------------------------------------------------------------------------
@@ -62,9 +66,9 @@ def payload_of(job: Job) -> bytes:
 
 def _unguarded() -> WorkerError:
     return WorkerError(
-        f"{WHERE}: the call is at the top level of the script, which worker processes import for the functions in it, "
-        f"and would make again, expected it under a guard. Write 'if __name__ == \"__main__\":' above the call and "
-        f"indent it, or give processes=1. A controller of functions of sixd.spatial is compiled, and needs none."
+        f"{WHERE}: the call is at the top level of the script. Worker processes import the script for its functions, "
+        f"and would repeat the call. Write 'if __name__ == \"__main__\":' above the call and indent it, or give "
+        f"processes=1. A controller of functions of sixd.spatial is compiled, and needs no guard."
     )
 
 
@@ -90,74 +94,46 @@ def _is_unguarded(main: types.ModuleType) -> bool:
 # processes --------------------------------------------------------------------------------------
 
 
-class _Processes:
-    """Processes of this machine, each with a GPU if ``has_gpus``; a pool that has lost one is replaced."""
+class _ProcessPool:
+    """An executor of processes of this machine, each with a GPU if ``has_gpus``; it is replaced when it lost a process.
 
-    def __init__(self, payload: bytes, cut: Callable[[int, int], dict[str, Array]], size: int, has_gpus: bool) -> None:
-        self.payload, self.cut, self.size, self.has_gpus = payload, cut, size, has_gpus
-        self.window = 2 * size
-        self.needs_main = b"__main__" in payload
-        self.pool: _WorkerPool | None = None
-        self.pools: dict[Future[ChunkResult], _WorkerPool] = {}
-
-    def submit(self, span: Span) -> Future[ChunkResult]:
-        """Start a task, in a new pool if there is none that works."""
-        while True:
-            pool = self.pool = self.pool or _WorkerPool(self.size, self.needs_main, self.has_gpus)
-            try:
-                future = pool.executor.submit(run_packed, self.payload, span[0], self.cut(*span))
-            except BrokenProcessPool:
-                self._stop()
-                continue
-            self.pools[future] = pool
-            return future
-
-    def finished(self, futures: list[Future[ChunkResult]]) -> Iterable[Future[ChunkResult]]:
-        """Wait for some of the futures."""
-        return wait(futures, return_when=FIRST_COMPLETED).done
-
-    def result(self, future: Future[ChunkResult]) -> ChunkResult:
-        """Return the result of a future."""
-        pool = self.pools.pop(future)
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            if pool is self.pool:
-                self._stop()
-            if self.needs_main and pool.is_unguarded():
-                raise _unguarded() from None
-            raise
-
-    def cancel(self, futures: list[Future[ChunkResult]]) -> None:
-        """Stop the processes at once."""
-        self._stop()
-
-    def _stop(self) -> None:
-        if self.pool is not None:
-            self.pool.stop()
-            self.pool = None
-
-
-class _WorkerPool:
-    """A pool of worker processes. Without ``needs_main`` they do not import the main program, so that a script does not
-    need ``if __name__ == "__main__":``."""
+    Without ``needs_main`` the processes do not import the main program, so that a script does not need
+    ``if __name__ == "__main__":``.
+    """
 
     def __init__(self, size: int, needs_main: bool, has_gpus: bool) -> None:
-        self.context = _Context(needs_main)
-        started = self.context.Value("i", 0) if has_gpus else None
-        self.executor = ProcessPoolExecutor(size, self.context, initializer=_initialize_worker, initargs=(started,))
+        self.max_workers, self.needs_main, self.has_gpus = size, needs_main, has_gpus
+        self._start()
+
+    def _start(self) -> None:
+        self.context = _Context(self.needs_main)
+        started = self.context.Value("i", 0) if self.has_gpus else None
+        self.executor = ProcessPoolExecutor(
+            self.max_workers, self.context, initializer=_initialize_worker, initargs=(started,)
+        )
+
+    def submit(self, function: Callable[..., ChunkResult], *arguments: object) -> Future[ChunkResult]:
+        """Start a task, in new processes if one was lost."""
+        while True:
+            try:
+                return self.executor.submit(function, *arguments)
+            except BrokenProcessPool:
+                if self.is_unguarded():
+                    raise
+                self.stop()
+                self._start()
+
+    def is_unguarded(self) -> bool:
+        """Return whether a worker of a broken pool ended because it came to start workers itself."""
+        self.executor.shutdown(wait=True)
+        return any(process.exitcode == _UNGUARDED for process in self.context.started)
 
     def stop(self) -> None:
-        """Stop the workers at once."""
+        """Stop the processes at once."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         for process in self.context.started:
             if process.pid is not None:  # Ctrl-C may come before it is started
                 process.terminate()
-
-    def is_unguarded(self) -> bool:
-        """Return whether a worker of a pool that is broken came to start workers itself."""
-        self.executor.shutdown(wait=True)
-        return any(process.exitcode == _UNGUARDED for process in self.context.started)
 
 
 class _Context(SpawnContext):

@@ -44,7 +44,7 @@ class Pair:
     """Code of steps there and back, and the names and shapes of their arrays, in order.
 
     ``state``, ``constants``: of the forward step. ``outputs``: what it returns, and whether as records. ``series``:
-    those that the backward step reads beside tau: states at the beginning of each step, and records of what was
+    those that the backward step reads besides tau: states at the beginning of each step, and records of what was
     computed in it. ``gradients``: the state of the backward step, by the names of what they are gradients by.
     """
 
@@ -85,14 +85,14 @@ def forward_backward_steps(
 def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return what a system's memo has for the key, made at the first call; the latest keys are kept."""
     memo = known_of(system)
-    found = memo.get(key)
-    if found is None:
-        found = make()
+    result = memo.get(key)
+    if result is None:
+        result = make()
         old = [k for k in list(memo) if isinstance(k, tuple) and k[:1] == key[:1]]
         for k in old[: max(0, len(old) + 1 - _MOST_KEPT)]:
             memo.pop(k, None)
-        memo[key] = found
-    return found
+        memo[key] = result
+    return result
 
 
 def _make_pair(
@@ -123,13 +123,13 @@ def _forward(problem: Problem, method: str, dtype: str, cost: Program | None) ->
     constants = {"h": (), "start": (), **{name: shape for name, shape in inputs.items() if name != TAU}}
 
     def counted(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
-        given = dict(zip((*state, *constants, TAU), arrays, strict=True))
-        after = step(stages, *(given[name] for name in (*own, "h", "start", *inputs)))
+        values = dict(zip((*state, *constants, TAU), arrays, strict=True))
+        after = step(stages, *(values[name] for name in (*own, "h", "start", *inputs)))
         if cost is None:
             return after
-        t = given["start"] + given["steps"] * given["h"]
-        more = stages(cost, t, given["q"], given["qd"], given[TAU])
-        return *after, given[COST] + more
+        t = values["start"] + values["steps"] * values["h"]
+        more = stages(cost, t, values["q"], values["qd"], values[TAU])
+        return *after, values[COST] + more
 
     return pruned(trace_stages(counted, state, constants, dtype, {TAU: inputs[TAU]}, smooth=True))
 
@@ -143,13 +143,13 @@ def traced_cost(
     """Return the program of a user's cost, a number; raise if it cannot be traced, or is something else."""
 
     def one(*arrays: Any) -> Any:
-        found = function(*arrays)
-        if isinstance(found, np.ndarray) and found.shape == ():
-            found = found[()]
-        if not (isinstance(found, Expr) or is_number(found)) or isinstance(found, bool):
-            kind = f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else f"{found!r:.60}"
+        result = function(*arrays)
+        if isinstance(result, np.ndarray) and result.shape == ():
+            result = result[()]
+        if not (isinstance(result, Expr) or is_number(result)) or isinstance(result, bool):
+            kind = f"an array of shape {result.shape}" if isinstance(result, np.ndarray) else f"{result!r:.60}"
             raise TraceError(f"it returns {kind}, expected one number.")
-        return found
+        return result
 
     call = f"{name}({', '.join(shapes)})"
     try:
@@ -165,19 +165,20 @@ def traced_cost(
 
 
 def final_code(problem: Problem, program: Program, dtype: str, target: CodeTarget = cpu) -> Rollout:
-    """Return the code of a final cost: (q, qd, zeros…) of rows -> (q, qd, value, slopes by q, slopes by qd)."""
+    """Return the code of a final cost: (q, qd, zeros…) -> (q, qd, value, derivatives with respect to q, and to qd)."""
     shapes = {slot.name: slot.shape for slot in program.inputs}
     state: dict[str, tuple[int, ...]] = {**shapes, "value": (), **{f"by {name}": x for name, x in shapes.items()}}
 
     def both(*arrays: Any) -> tuple[Any, ...]:
         (value,) = replay(program, arrays)
         entries = [e for array in arrays for e in np.ravel(array)]
-        slopes = iter(derivative.resolved(derivative.vjp([entries[0].graph.lift(value)], entries, [1], bounded=True)))
-        return value, *(object_array([next(slopes) for _ in a], np.shape(a)) for a in arrays)
+        gradient = derivative.vjp([entries[0].graph.lift(value)], entries, [1], bounded=True)
+        derivatives = iter(derivative.resolved(gradient))
+        return value, *(object_array([next(derivatives) for _ in a], np.shape(a)) for a in arrays)
 
     def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
-        given = arrays[: len(shapes)]
-        return *given, *stages(traced, *given)
+        values = arrays[: len(shapes)]
+        return *values, *stages(traced, *values)
 
     def make() -> Rollout:
         recipe = replace(trace_stages(step, state, {}, dtype), recorded=())
@@ -191,31 +192,33 @@ def final_code(problem: Problem, program: Program, dtype: str, target: CodeTarge
 # the tangent space ---------------------------------------------------------------------------------
 
 
-def _pulled(system: System, q: Array, slopes: Array) -> Array:
-    """The gradient (nv,) in the tangent space at q (nq,), of traced scalars, from that by the entries of q (nq,)."""
+def _pulled(system: System, q: Array, derivatives: Array) -> Array:
+    """Return the gradient (nv,) in the tangent space at q (nq,), of traced scalars, from that with respect to q."""
     graph = q[0].graph
     velocity = graph.input("velocity", (system.nv,))  # a linear function of it: its transpose does not depend on it
     rate = graph.entries(system.configuration_rate(q, velocity))
-    return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(slopes)), (system.nv,))
+    return object_array(derivative.vjp(rate, graph.entries(velocity), graph.entries(derivatives)), (system.nv,))
 
 
-_TO_TANGENT = Function("gradient", _pulled, ("q", "slopes"), {"slopes": ("nq",)}, named=False, check_finite=False)
+_TO_TANGENT = Function(
+    "gradient", _pulled, ("q", "derivatives"), {"derivatives": ("nq",)}, named=False, check_finite=False
+)
 
 
 def tangent_gradient(system: System, q: Any, gradient: Any) -> Any:
-    """Return the gradient (rows, nv) in the tangent space at q (rows, nq) from that by the entries of q (rows, nq)."""
+    """Return the gradients (states, nv) in the tangent space at q (states, nq) from those with respect to q."""
     if kind_of(q) == GPU:
         return evaluate(_TO_TANGENT, system, (), (q, gradient))
-    shapes, dtype = {"q": (system.nq,), "slopes": (system.nq,)}, q.dtype.name
+    shapes, dtype = {"q": (system.nq,), "derivatives": (system.nq,)}, q.dtype.name
     # a short program, which is not worth compiling
     program = remember(system, ("to tangent", dtype), lambda: trace(partial(_pulled, system), shapes, dtype))
     return evaluated(program, (q, gradient), dtype)[0]
 
 
 def from_tangent(system: System, dtype: str) -> Program:
-    """Return the program q (nq,) -> (nv, nq): the entries of a small displacement from q by those of q."""
+    """Return the program q (nq,) -> (nv, nq): the derivatives of a small displacement from q with respect to q."""
 
-    def slopes(q: Array) -> Array:
+    def derivatives(q: Array) -> Array:
         fixed = np.array([x.held(0) for x in q], dtype=object)
         moved = system.difference_row(fixed, q)
         graph = q[0].graph
@@ -223,7 +226,7 @@ def from_tangent(system: System, dtype: str) -> Program:
         flat = derivative.resolved(list(table.ravel()))
         return object_array(flat, table.shape)
 
-    return remember(system, ("from tangent", dtype), lambda: trace(slopes, {"q": (system.nq,)}, dtype))
+    return remember(system, ("from tangent", dtype), lambda: trace(derivatives, {"q": (system.nq,)}, dtype))
 
 
 def evaluated(program: Program, arrays: Sequence[Array], dtype: str) -> tuple[Array, ...]:

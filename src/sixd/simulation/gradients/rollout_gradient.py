@@ -32,7 +32,7 @@ from sixd.simulation.setup import Setup, are_on_gpu, make_setup
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
 from sixd.simulation.stepping.fixed import STEP, start_of
 from sixd.simulation.user_warnings import warn
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
     from sixd.simulation.scenario import Scenario
@@ -70,9 +70,9 @@ class RolloutGradient(NamedTuple):
 def gradient_of_rollout(
     where: str,
     run: Scenario,
-    q: Any,
-    qd: Any,
-    controls: Any,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
+    controls: ArrayLike,
     cost: Callable[..., Any] | None = None,
     final: Callable[..., Any] | None = None,
     progress: bool | Callable[[float], Any] | None = None,
@@ -86,7 +86,7 @@ def gradient_of_rollout(
         if function is not None and not callable(function):
             raise ScalarTypeError(f"{where}: {name} is {function!r}, expected a function, or None.")
     if cost is None and final is None:
-        raise ScalarTypeError(f"{where}: neither cost nor final was given, expected at least one of them.")
+        raise ScalarTypeError(f"{where}: cost and final are both missing, expected at least one of them.")
     if run.controller is not None and not callable(run.controller):
         raise ScalarTypeError(
             f"{where}: controller is {run.controller!r:.60}, expected a function. Add it to controls."
@@ -118,7 +118,7 @@ def gradient_of_rollout(
     return sweeps.result()
 
 
-def _controls(where: str, system: System, controls: Any) -> Array:
+def _controls(where: str, system: System, controls: ArrayLike) -> Array:
     """Return the controls as an array, checked."""
     require_unmasked(where, "controls", controls)
     taus = np.asarray(controls)
@@ -159,7 +159,7 @@ class _Sweeps:
         return setup.library.empty(setup.q, shape) if on_gpu else new_array(shape, np.dtype(setup.dtype))
 
     def _plan(self) -> None:
-        """Choose the rows of a block and the steps of a piece, so that records take little memory."""
+        """Choose the rows of a block and the steps of a piece, so that records need little memory."""
         pair, rows, steps = self.pair, max(self.setup.rows, 1), max(self.steps, 1)
         step = max(sum(map(math.prod, pair.series.values())), 1) * np.dtype(self.setup.dtype).itemsize  # bytes of a row
         self.block, memory = rows, MEMORY_ON_GPU

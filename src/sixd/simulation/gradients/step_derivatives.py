@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
 from sixd.simulation.stepping.fixed import STEP, start_of
 from sixd.simulation.user_warnings import quietly
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
     from sixd.simulation.scenario import Scenario
@@ -44,7 +44,13 @@ class StepDerivatives(NamedTuple):
 
 
 def derivatives_of_step(
-    where: str, run: Scenario, q: Any, qd: Any, tau: Any = None, u: Any = None, t: Any = 0.0
+    where: str,
+    run: Scenario,
+    q: ArrayLike | str | None,
+    qd: ArrayLike | None,
+    tau: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
 ) -> StepDerivatives:
     """Return the matrices of one step of a scenario; the arguments are those of ``sixd.step_derivatives``."""
     system, method = run.model, run.method
@@ -65,34 +71,34 @@ def derivatives_of_step(
     return _matrices(setup, pair, method, STEP if run.dt is None else run.dt, t)
 
 
-def _states(where: str, setup: Setup, u: Any) -> Array:
+def _states(where: str, setup: Setup, u: ArrayLike | None) -> Array:
     """Return the states of force elements (rows, nu)."""
     if u is None:
         return setup.u
-    given, nu = np.asarray(u), setup.problem.nu
+    array, nu = np.asarray(u), setup.problem.nu
     shape = (*setup.batch, nu)
-    if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise ScalarTypeError(f"{where}: u is {u!r:.60}, expected finite numbers.")
     try:
-        if given.shape[-1:] != (nu,):
+        if array.shape[-1:] != (nu,):
             raise ValueError
-        return np.broadcast_to(given, shape).reshape(setup.u.shape).astype(setup.dtype)
+        return np.broadcast_to(array, shape).reshape(setup.u.shape).astype(setup.dtype)
     except ValueError:
         raise ShapeError(
-            f"{where}: u has shape {given.shape}, expected {shape}: the force elements have {nu} states."
+            f"{where}: u has shape {array.shape}, expected {shape}: the force elements have {nu} states."
         ) from None
 
 
 def _matrices(setup: Setup, pair: Pair, method: str, h: float, t: float) -> StepDerivatives:
     system, dtype, rows = setup.problem.system, setup.dtype, setup.rows
     nv, n = system.nv, 2 * system.nv + setup.problem.nu
-    given = {f"constant {name}": x for name, x in setup.constants.items()}
-    given |= {"h": np.array([h], dtype), "start": np.array([t], dtype)}
+    named = {f"constant {name}": x for name, x in setup.constants.items()}
+    named |= {"h": np.array([h], dtype), "start": np.array([t], dtype)}
     begun = start_of(setup, method, momenta=False)
     state = {name: begun[name] for name in pair.state}
-    constants = [given[name] for name in pair.constants]
-    found = pair.forward(np.ones(1), [*state.values(), *constants, given[TAU][:, None]])
-    after = {name: x[:, 0] if each else x for (name, each), x in zip(pair.outputs.items(), found, strict=True)}
+    constants = [named[name] for name in pair.constants]
+    results = pair.forward(np.ones(1), [*state.values(), *constants, named[TAU][:, None]])
+    after = {name: x[:, 0] if each else x for (name, each), x in zip(pair.outputs.items(), results, strict=True)}
 
     seeds = np.zeros((rows, n, system.nq), dtype)
     (seeds[:, :nv],) = evaluated(from_tangent(system, dtype), (after["q"],), dtype)
@@ -117,7 +123,7 @@ def _matrices(setup: Setup, pair: Pair, method: str, h: float, t: float) -> Step
             else:
                 weights[name] = np.zeros((count * n, *shape), dtype)
         inputs = [*weights.values(), *map(repeated, constants)]
-        inputs += [repeated(x)[:, None] for x in (*series, given[TAU])]
+        inputs += [repeated(x)[:, None] for x in (*series, named[TAU])]
         gradients = dict(zip(weights, pair.backward(np.ones(1), inputs), strict=True))
         by_q = tangent_gradient(system, repeated(state["q"]), gradients["q"])
         parts = [by_q, gradients["qd"], *([gradients["u"]] if "u" in gradients else [])]

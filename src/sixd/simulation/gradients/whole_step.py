@@ -120,9 +120,9 @@ class _InLine:
     def __call__(self, program: Program, *arrays: Any, most: int = 1, when: Any = None, smooth: Any = None) -> Any:
         if most > 1:
             raise _RepeatedError
-        # the source has slopes of implicit functions
-        found = replay(program, arrays) if program.source is None else program.source(*arrays)
-        results: Sequence[Any] = found if isinstance(found, tuple) else (found,)
+        # the source has derivatives of implicit functions
+        result = replay(program, arrays) if program.source is None else program.source(*arrays)
+        results: Sequence[Any] = result if isinstance(result, tuple) else (result,)
         return results[0] if len(results) == 1 else tuple(results)
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ _NAME = "RigidGround"
 @final
 @dataclass(frozen=True, eq=False)
 class RigidGround(RigidForce):
-    """A rigid plane under points of bodies: they stick, slip, strike and bounce, and never sink in.
+    """A rigid plane under points of bodies: they stick, slip, collide and rebound, and do not sink in.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RigidGround(RigidForce):
         of a ball about the point, whose lowest point touches the ground. None: corners of boxes, rims of cylinders,
         balls of spheres and capsules among the model's visual shapes.
     friction : coefficient μ of Coulomb's law: a point that sticks has ‖ft‖ ≤ μ fn, one that slips ft = -μ fn v/‖v‖.
-    restitution : e in [0, 1]: a point that strikes the ground with the speed v leaves it with e v. Below
+    restitution : e in [0, 1]: a point that hits the ground with the speed v leaves it with e v. Below
         v = 2 h g nothing bounces (h the step, g gravity, at least 1 m/s²).
     normal, height : the plane {x : normal · x = height}; ``normal`` (3,) points out of the ground. A mechanism that
         moves in the xy-plane stands on normal=(0, 1, 0).
@@ -47,10 +47,10 @@ class RigidGround(RigidForce):
     -----
     For fixed steps: "rk4", "euler" and others, in ``sixd.simulate``, ``sixd.step`` and ``sixd.ensemble``.
     Points that touch the ground at the beginning of a step (φ < h² g above it, not approaching faster than h g) get
-    impulses that are held over the step; points that reach it within the step are struck at that time. The step ends
+    impulses that are held over the step; points that reach it within the step have an impact then. The step ends
     with φ ≥ 0 and with Coulomb's law for the total impulse.
 
-    Internal state: the mean force on each point over the last step, (3,) in world axes [N], strikes included. It is the
+    Internal state: the mean force on each point over the last step, (3,) in world axes [N], impacts included. It is the
     first guess of the next step, and what ``Trajectory.contacts`` returns.
 
     >>> import sixd

@@ -1,6 +1,6 @@
-"""Adaptive steps: SciPy's methods on compiled rates, row by row, with dense output, events and constraints.
+"""Adaptive steps: SciPy's methods on compiled rates, state by state, with dense output, events and constraints.
 
-A row's state is y = [q; qd; u] with dq/dt from the joints, so quaternions are integrated as four numbers. After each
+A state is y = [q; qd; u] with dq/dt from the joints, so quaternions are integrated as four numbers. After each
 accepted step they are normalized, and the state is projected onto the constraints.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,12 @@ from sixd.simulation.progress import Progress, finish
 from sixd.simulation.setup import Setup
 from sixd.simulation.stepping.compiled_steps import PROJECTIONS
 from sixd.simulation.stepping.fixed import StateRecords
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
+
+    from sixd.model.system import System
 
 ADAPTIVE = {"adaptive": "DOP853", "stiff": "Radau"}
 _INTERVALS = 200  # between records of a batch
@@ -44,8 +49,56 @@ def integrate_adaptively(
     facts: dict[str, Any],
 ) -> Iterator[StateRecords]:
     """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
+    _require_supported(setup, method, events)
+    run = _Run(
+        setup, ADAPTIVE[method], duration, _times(setup, duration, interval), {"rtol": rtol, "atol": atol}, events
+    )
+    rows: list[_AdaptiveRun] = []
+    interrupted = False
+    try:
+        for k in range(setup.rows):
+            rows.append(_AdaptiveRun(run, k))
+            rows[-1].advance(lambda t: bar.update((k * duration + t) / setup.rows))  # noqa: B023 (called at once)
+    except KeyboardInterrupt:
+        # at any point, also within a step of SciPy: each state keeps its records
+        if not any(row.steps for row in rows):
+            raise
+        interrupted = True
+    facts |= run.tolerances | _facts(setup, rows, events)
+    joined, interrupted = finish(lambda: _joined(setup, rows, run.times), interrupted)
+    yield joined
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _times(setup: Setup, duration: float, interval: float | None) -> Array | None:
+    """Return the times of the records; None for the method's own steps."""
+    if interval is None and not setup.batch:
+        return None
+    if interval is not None:
+        count = max(1, int(np.ceil(duration / interval - 1e-9)))
+        require_countable(setup.problem.where, count)
+    if not duration:
+        return np.zeros(1)
+    if interval is None:
+        return np.linspace(0.0, duration, _INTERVALS + 1)
+    return np.append(np.arange(count) * interval, duration)
+
+
+def _facts(setup: Setup, rows: list[_AdaptiveRun], events: Sequence[Callable[..., Any]]) -> dict[str, Any]:
+    """Return the numbers of steps and the times of events; of a batch, lists with an entry for each state."""
+    missing = setup.rows - len(rows)
+    steps = [row.steps for row in rows] + [0] * missing
+    facts: dict[str, Any] = {"steps": steps if setup.batch else steps[0]}
+    if events:
+        times = [[np.array(t) for t in row.events] for row in rows] + [[np.array([]) for _ in events]] * missing
+        facts["events"] = times if setup.batch else times[0]
+    return facts
+
+
+def _require_supported(setup: Setup, method: str, events: Sequence[Callable[..., Any]]) -> None:
+    """Raise if adaptive steps do not support the controller, the forces, the state or the events."""
     where = setup.problem.where
-    tolerances = {"rtol": rtol, "atol": atol}
     if setup.sampled is not None:
         raise ScalarTypeError(
             f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "
@@ -55,39 +108,6 @@ def integrate_adaptively(
     for event in events if isinstance(events, Sequence) else (events,):
         if not callable(event) or event is events:
             raise ScalarTypeError(f"{where}: events holds {event!r}, expected functions (t, q, qd) -> number.")
-    times = None
-    if interval is not None:
-        count = max(1, int(np.ceil(duration / interval - 1e-9)))
-        require_countable(where, count)
-        times = np.append(np.arange(count) * interval, duration)
-    elif setup.batch:
-        times = np.linspace(0.0, duration, _INTERVALS + 1)
-    if not duration and times is not None:
-        times = np.zeros(1)
-    run = _Run(setup, ADAPTIVE[method], duration, times, tolerances, events)
-    rows: list[_AdaptiveRun] = []
-    interrupted = False
-    try:
-        for k in range(setup.rows):
-            rows.append(_AdaptiveRun(run, k))
-            rows[-1].advance(lambda t: bar.update((k * duration + t) / setup.rows))  # noqa: B023 (called at once)
-    except KeyboardInterrupt:
-        # at any point, also within a step of SciPy: each row keeps its records
-        if not any(row.steps for row in rows):
-            raise
-        interrupted = True
-    facts |= tolerances
-    missing = setup.rows - len(rows)
-    steps = [row.steps for row in rows] + [0] * missing
-    facts["steps"] = steps if setup.batch else steps[0]
-    if events:
-        found = [row.events for row in rows] + [[[] for _ in events]] * missing
-        zeros = [[np.array(t) for t in row] for row in found]
-        facts["events"] = zeros if setup.batch else zeros[0]
-    joined, interrupted = finish(lambda: _joined(setup, rows, times), interrupted)
-    yield joined
-    if interrupted:
-        raise KeyboardInterrupt
 
 
 def _require_motion(setup: Setup, method: str) -> None:
@@ -111,7 +131,7 @@ def _rest_error(setup: Setup, name: str, event: str, method: str) -> ScalarTypeE
 
 
 def _joined(setup: Setup, rows: list[_AdaptiveRun], times: Array | None) -> StateRecords:
-    """Return the records of all rows; missing ones are NaN."""
+    """Return the records of all states; missing ones are NaN."""
     system = setup.problem.system
     t = times if times is not None and setup.batch else np.array([t for t, _ in rows[0].records])
     y_all = np.full((setup.rows, len(t), system.nq + system.nv + setup.problem.nu), np.nan)
@@ -126,7 +146,7 @@ def _joined(setup: Setup, rows: list[_AdaptiveRun], times: Array | None) -> Stat
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """What all rows share; records are at ``times``, or at the method's own steps if these are None."""
+    """What all states share; records are at ``times``, or at the method's own steps if these are None."""
 
     setup: Setup
     method: str
@@ -150,7 +170,7 @@ class _Run:
         """The compiled dy/dt of (t, y, *constants)."""
         problem, system = self.setup.problem, self.setup.problem.system
 
-        def rate(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
+        def rate(t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
             qdd, ud = problem.acceleration(t, q, qd, u, constants)
             return [system.configuration_rate(q, qd), qdd, ud]
 
@@ -163,7 +183,7 @@ class _Run:
         if system.nq == system.nv and not problem.is_projected:
             return None
 
-        def project(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
+        def project(t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> list[Array]:
             q = system.integrate_row(q, np.zeros(system.nv, dtype=int))
             if problem.is_projected:
                 for _ in range(PROJECTIONS):
@@ -177,9 +197,9 @@ class _Run:
         """Return ``function(t, q, qd, u, constants)`` compiled as a function of (t, y, *constants) with one result."""
         problem, system = self.setup.problem, self.setup.problem.system
 
-        def row(_: Any, t: Any, y: Array, *given: Array) -> Array:
+        def row(_: System, t: Scalar, y: Array, *numbers: Array) -> Array:
             q, qd, u = np.split(y, [system.nq, system.nq + system.nv])
-            return np.concatenate(function(t, q, qd, u, dict(zip(problem.constants, given, strict=True))))
+            return np.concatenate(function(t, q, qd, u, dict(zip(problem.constants, numbers, strict=True))))
 
         # names with a blank, as a model's symbol may be called t or y
         cores = {"the t": (), "the y": (system.nq + system.nv + problem.nu,), **problem.constants}
@@ -187,7 +207,7 @@ class _Run:
 
 
 class _AdaptiveRun:
-    """The simulation of one row: its records (t, y), the times of its events, the number of its steps.
+    """The simulation of one state: its records (t, y), the times of its events, the number of its steps.
 
     ``ended``: a terminal event has ended it.
     """
@@ -234,7 +254,7 @@ class _AdaptiveRun:
             rest = ends[ends > self.records[-1][0]].tolist()
             self.records += [(t, np.full_like(self.start, np.nan)) for t in rest]
 
-    def _require_sliding(self, solver: Any, slow: float = 0.0) -> None:
+    def _require_sliding(self, solver: OdeSolver, slow: float = 0.0) -> None:
         """Raise if a joint with dry friction has come to rest in the last step, or is ``slow``, and would stay so."""
         setup, run = self.run.setup, self.run
         nq, nv = setup.problem.system.nq, setup.problem.system.nv
@@ -244,19 +264,19 @@ class _AdaptiveRun:
             for j in range(nv)[iv]:
                 if before[j] * after[j] > 0 and not abs(after[j]) < slow:
                     continue
-                slope = []
+                accelerations = []
                 for sign in (1, -1):  # the acceleration of a joint that moves a little
                     y = solver.y.copy()
                     y[nq + j] = sign * _CREEP
-                    slope.append(self._rate(solver.t, y)[nq + j])
-                if slope[0] <= 0 <= slope[1]:
+                    accelerations.append(self._rate(solver.t, y)[nq + j])
+                if accelerations[0] <= 0 <= accelerations[1]:
                     raise _rest_error(setup, name, f"comes to rest at t = {solver.t:.3g} s", run.name)
 
-    def _record(self, solver: Any, values: list[float]) -> list[float]:
+    def _record(self, solver: OdeSolver, values: list[float]) -> list[float]:
         """Record the solver's last step and its events; return the events' values at its end."""
         end, dense, times = solver.t, solver.dense_output(), self.run.times
-        found, after = self._find_events(solver.t_old, end, dense, values)
-        stop = min((t for t, k in found if t and getattr(self.run.events[k], "terminal", False)), default=None)
+        events_here, after = self._find_events(solver.t_old, end, dense, values)
+        stop = min((t for t, k in events_here if t and getattr(self.run.events[k], "terminal", False)), default=None)
         upto = end if stop is None else stop
         due = []
         if times is not None:
@@ -266,14 +286,14 @@ class _AdaptiveRun:
             new.append((upto, self._projected(upto, dense(upto) if stop is not None else solver.y)))
         # all at once: a Ctrl-C comes before or after
         self.records += new
-        for t, k in sorted(found):
+        for t, k in sorted(events_here):
             if t <= upto:
                 self.events[k].append(t)
         self.steps += 1
         self.ended = stop is not None
         return after
 
-    def _solver(self) -> Any:
+    def _solver(self) -> OdeSolver | None:
         """Return SciPy's solver, or None where a rate is NaN: its search for the first step would not end."""
         import scipy.integrate
 
@@ -282,7 +302,7 @@ class _AdaptiveRun:
         method = getattr(scipy.integrate, self.run.method)
         try:
             return method(self._rate, 0.0, self.start, self.run.duration, **self.run.tolerances)
-        except ValueError:  # slopes that are not finite
+        except ValueError:  # rates that are not finite
             return None
 
     # events --------------------------------------------------------------------------------------------
@@ -296,7 +316,7 @@ class _AdaptiveRun:
             raise ScalarTypeError(f"{where}: an event returns {value!r} at t = {t:g}, expected a number.")
         return float(value)
 
-    def _root(self, event: Callable[..., Any], left: float, right: float, dense: Any) -> float:
+    def _root(self, event: Callable[..., Any], left: float, right: float, dense: Callable[[float], Array]) -> float:
         from scipy.optimize import brentq
 
         def value(t: float) -> float:
@@ -308,10 +328,10 @@ class _AdaptiveRun:
         return float(brentq(value, left, right, xtol=1e-14, rtol=1e-14))
 
     def _find_events(
-        self, before: float, end: float, dense: Any, values: list[float]
+        self, before: float, end: float, dense: Callable[[float], Array], values: list[float]
     ) -> tuple[list[tuple[float, int]], list[float]]:
         """Return (times and indices of the events in this step; all events' values at its end)."""
-        found: list[tuple[float, int]] = []
+        events_here: list[tuple[float, int]] = []
         # steps are long where a motion is smooth: an event may rise and fall again within one
         for left, right in pairwise(np.linspace(before, end, _EVENT_CHECKS + 1)) if self.run.events else ():
             after = [self._event(e, right, dense(right)) for e in self.run.events]
@@ -319,18 +339,18 @@ class _AdaptiveRun:
                 direction = getattr(event, "direction", 0)
                 rises, falls = a < 0 <= b, a > 0 >= b
                 if (rises and direction >= 0) or (falls and direction <= 0):
-                    found.append((self._root(event, left, right, dense), k))
+                    events_here.append((self._root(event, left, right, dense), k))
                 elif left == 0 and a == 0 and direction * b > 0:  # zero at the start, then in that direction
-                    found.append((0.0, k))
+                    events_here.append((0.0, k))
             values = after
-        return found, values
+        return events_here, values
 
 
-def _stepped(solver: Any) -> bool:
+def _stepped(solver: OdeSolver) -> bool:
     """Advance SciPy's solver by one step; return False if it fails."""
     try:
         with np.errstate(all="ignore"):
             solver.step()
-    except ValueError:  # slopes that are not finite
+    except ValueError:  # rates that are not finite
         return False
     return solver.status != "failed" and bool(np.isfinite(solver.y).all())

@@ -10,7 +10,7 @@ of u) at its beginning under all forces, if these are known already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -63,8 +63,8 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: HeldForces | 
         rates = problem.traced(acceleration, {**shapes, "force": (hold.size,)}, dtype, again=True)
 
     def take(
-        stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any, force: Any = None,
-        first: Any = None,
+        stages: Stages, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Sequence[Array],
+        force: Array | None = None, first: Sequence[Array] | None = None,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         known = [] if first is None else [first]
         held = () if hold is None else (force,)
@@ -81,7 +81,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
     """Return a step of "midpoint" on velocities: momenta are computed within it."""
     system = problem.system
     iterate, finish = midpoint_programs(problem, dtype, hold)
-    slope = partial(midpoint_slope, problem, dtype, hold)
+    smooth = partial(midpoint_derivative, problem, dtype, hold)
     shapes: dict[str, tuple[int, ...]] = {"q": (system.nq,), "qd": (system.nv,)}
 
     def momentum(q: Array, qd: Array, constants: Mapping[str, Any]) -> Array:
@@ -94,14 +94,14 @@ def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
     to_velocity = problem.traced(velocity, {"q": (system.nq,), "p": (system.nv,)}, dtype)
 
     def take(
-        stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, constants: Any, force: Any = None,
-        first: Any = None,
+        stages: Stages, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Sequence[Array],
+        force: Array | None = None, first: Sequence[Array] | None = None,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         held = () if hold is None else (force,)
         p = stages(to_momentum, q, qd, *constants)
         guess = qd if first is None else qd + first[0] * (h / 2)
-        given = guess, np.inf, 0.0, t, h, q, p, u, *held, *constants
-        v, left, _ = stages(iterate, *given, most=midpoint.MOST, smooth=slope)
+        inputs = guess, np.inf, 0.0, t, h, q, p, u, *held, *constants
+        v, left, _ = stages(iterate, *inputs, most=midpoint.MOST, smooth=smooth)
         q, p, u = stages(finish, v, left, t, h, q, u, *held, *constants)
         return q, stages(to_velocity, q, p, *constants), u
 
@@ -112,18 +112,18 @@ def midpoint_programs(problem: Problem, dtype: str, hold: HeldForces | None = No
     """Return the programs of an iteration and of the end of a step of the midpoint rule."""
     if problem.system.constraints:
         raise ScalarTypeError(
-            f"{problem.where}: method 'midpoint' does not take constraints, and {problem.system.name!r} has "
+            f"{problem.where}: method 'midpoint' does not support constraints, and {problem.system.name!r} has "
             f"{len(problem.system.constraints)}. Use 'rk4' or 'adaptive', or, for gears and mimic joints, "
             f"model.reduce()."
         )
     guess = _guess_shapes(problem)
-    found = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
+    entries = {name: shape for name, shape in guess.items() if name not in ("done", "p")}
     iterate = _traced_with(midpoint.iterate, problem, guess, dtype, hold)
-    return iterate, _traced_with(midpoint.finish, problem, found, dtype, hold)
+    return iterate, _traced_with(midpoint.finish, problem, entries, dtype, hold)
 
 
-def midpoint_slope(problem: Problem, dtype: str, hold: HeldForces | None) -> Program:
-    """Return the program of an iteration whose velocity is a smooth function of all that is given."""
+def midpoint_derivative(problem: Problem, dtype: str, hold: HeldForces | None) -> Program:
+    """Return the program of an iteration whose velocity is a smooth function of all inputs."""
 
     def again(problem: Problem, v: Array, left: Scalar, done: Scalar, *rest: Any) -> tuple[Array, Scalar, Scalar]:
         return midpoint.iterate(problem, v, np.inf, 0, *rest)[0], left, done

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sixd.simulation.stepping.base_steps import base_step, midpoint_programs
 from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.slow_work import watched
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.stages import Recipe, Stages, trace_stages
 
 MIDPOINT = "midpoint"
@@ -57,12 +57,13 @@ def code_of(
 ) -> Any:
     """Return ``make(recipe, its key)`` of the adapted recipe of a problem, made at the first call.
 
-    It is kept with the system. With functions, which may change, it is kept in ``kept`` instead, if that is given,
-    beside the recipe, so that another form of the same code needs no new trace.
+    It is kept with the system. With functions, which may change, it is kept in ``kept`` instead, if that is not None,
+    with the recipe, so that another form of the same code needs no new trace.
     """
-    own = problem.key is None
+    forces = problem.key
+    own = forces is None
     memo = (kept if kept is not None else {}) if own else known_of(problem.system)
-    key = form, method, dtype, problem.key, target
+    key = form, method, dtype, forces, target
     if key in memo:
         return memo[key]
     with watched(f"compiling {problem.where} for {problem.system.name!r}"):
@@ -71,15 +72,15 @@ def code_of(
             plain = memo.setdefault(("recipe", dtype), plain)
         recipe = adapt(plain)
         digest = recipe_key(recipe, dtype)
-        found = _RECENT.get((form, digest, target))  # another thread may drop it meanwhile
-        if found is None:
-            found = make(recipe, digest)
+        code = _RECENT.get((form, digest, target))  # another thread may drop it meanwhile
+        if code is None:
+            code = make(recipe, digest)
             with _LOCK:
                 same = [k for k in _RECENT if k[0] == form]
                 for old in same[: max(0, len(same) + 1 - _MOST_RECENT[form])]:
                     del _RECENT[old]
-                _RECENT[form, digest, target] = found
-    return memo.setdefault(key, found)  # of two threads the first wins
+                _RECENT[form, digest, target] = code
+    return memo.setdefault(key, code)  # of two threads the first wins
 
 
 def has_momenta(problem: Problem, method: str) -> bool:
@@ -90,7 +91,7 @@ def has_momenta(problem: Problem, method: str) -> bool:
 def state_shapes(problem: Problem, method: str, *, momenta: bool = True) -> dict[str, tuple[int, ...]]:
     """What a step changes: the number of steps done, q, qd (or, by the midpoint rule, p and a guess v), and u.
 
-    With impulses also the number of solutions that were not found, and on joint rows the mean forces of friction; with
+    With impulses also the number of problems that were not solved, and on joint rows the mean forces of friction; with
     "implicit" the number of steps whose matrix was not positive definite. Without ``momenta`` always velocities.
     """
     nv, rows = problem.system.nv, joint_rows(problem)
@@ -129,7 +130,7 @@ def _plain_step(problem: Problem, method: str, dtype: str) -> Callable[..., Any]
     take, project = base_step(problem, method, dtype), projection(problem, dtype)
     counted = len(state_shapes(problem, method, momenta=False)) - 4  # whether there is a number of failures
 
-    def step(stages: Stages, steps: Any, q: Array, qd: Array, u: Array, *rest: Any) -> Any:
+    def step(stages: Stages, steps: Scalar, q: Array, qd: Array, u: Array, *rest: Scalar) -> Any:
         unsolved, (h, start, *constants) = rest[:counted], rest[counted:]
         q, qd, u = take(stages, start + steps * h, h, q, qd, u, constants)
         q, qd = project(stages, start + (steps + 1) * h, q, qd, constants)
@@ -151,7 +152,7 @@ def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array
     on_constraints = problem.traced(problem.on_constraints, {"q": (nq,)}, dtype)
     along_constraints = problem.traced(problem.along_constraints, {"t": (), "q": (nq,), "qd": (nv,)}, dtype)
 
-    def project(stages: Stages, t: Any, q: Array, qd: Array, constants: Any) -> tuple[Array, Array]:
+    def project(stages: Stages, t: Scalar, q: Array, qd: Array, constants: Sequence[Array]) -> tuple[Array, Array]:
         for _ in range(PROJECTIONS):
             q = stages(on_constraints, q, *constants)
         return q, stages(along_constraints, t, q, qd, *constants)
@@ -162,7 +163,7 @@ def projection(problem: Problem, dtype: str) -> Callable[..., tuple[Array, Array
 def _midpoint_step(problem: Problem, dtype: str) -> Callable[..., Any]:
     iterate, finish = midpoint_programs(problem, dtype)
 
-    def step(stages: Stages, steps: Any, q: Array, p: Array, v: Array, u: Array, *constants: Any) -> Any:
+    def step(stages: Stages, steps: Scalar, q: Array, p: Array, v: Array, u: Array, *constants: Scalar) -> Any:
         h, start, *rest = constants
         t = start + steps * h
         v, left, _ = stages(iterate, v, np.inf, 0.0, t, h, q, p, u, *rest, most=midpoint.MOST)

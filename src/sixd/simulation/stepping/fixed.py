@@ -1,4 +1,4 @@
-"""Fixed steps: a runner that advances all rows by the compiled code of a method, and the records that it makes.
+"""Fixed steps: a runner that advances all states by the compiled code of a method, and the records that it makes.
 
 It calls that code for short times, so that progress can be shown and Ctrl-C works.
 """
@@ -77,8 +77,8 @@ class RecordBuffer:
             self.arrays = {name: new_array((setup.rows, records, width), dtype) for name, width in widths.items()}
         except MemoryError:
             raise ScalarTypeError(
-                f"{setup.problem.where}: {setup.rows} rows of {records} records do not fit into memory, expected "
-                f"fewer. Give record_every, or take the records in pieces by on_chunk."
+                f"{setup.problem.where}: {setup.rows} rollouts of {records} records do not fit into memory, expected "
+                f"fewer. Give record_every, or receive the records in pieces by on_chunk."
             ) from None
         self.records, self.used = records, 0
 
@@ -114,7 +114,7 @@ def _hosted(setup: Setup, method: str) -> HostedRollout:
 
 
 class Runner:
-    """All rows of a setup on their way through time, in steps of length h [s], from the time ``start`` [s].
+    """All states of a setup on their way through time, in steps of length h [s], from the time ``start`` [s].
 
     ``kept`` is where the code of a problem with functions is kept, and was perhaps kept before. ``hosted``: steps of
     arrays of the CPU are computed on the GPU of this process.
@@ -137,7 +137,7 @@ class Runner:
         other._begin(setup, h, start)
         return other
 
-    def _begin(self, setup: Setup, h: Any, start: float) -> None:
+    def _begin(self, setup: Setup, h: float | Array, start: float) -> None:
         self.setup, self.start = setup, start
         self._step = h  # one for all rows, or one for each
         self.constants = dict(setup.constants)
@@ -165,28 +165,29 @@ class Runner:
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
-        counts, library = np.diff([self._now, *marks]), self.setup.library
+        library, stops = self.setup.library, np.array([self._now, *marks])
+        counts = stops[1:] - stops[:-1]  # np.diff and similar functions are some Python calls each
         constants = [*map(self._number, (self._step, self.start)), *self.constants.values()]
         out = [buffer.next(name, len(marks)) if buffer and name in buffer.arrays else None for name in self.state]
-        found = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
+        result = dict(zip(self.state, self.rollout(counts, [*self.state.values(), *constants], out), strict=True))
         # views of a buffer would change; arrays on a GPU are results of this call alone
-        self.state = {name: x[:, -1] if library.on_gpu else x[:, -1].copy() for name, x in found.items()}
+        self.state = {name: x[:, -1] if library.on_gpu else x[:, -1].copy() for name, x in result.items()}
         self._now = marks[-1]
-        q = found["q"][:, :kept]
+        q = result["q"][:, :kept]
         if self._velocity is not None:
-            qd = self._velocity(q, found["p"][:, :kept], records=True)
+            qd = self._velocity(q, result["p"][:, :kept], records=True)
             if buffer is not None:
                 buffer.next("qd", kept)[:] = qd
         else:
-            qd = found["qd"][:, :kept]
+            qd = result["qd"][:, :kept]
         if buffer is not None:
             buffer.used += kept
-        u, friction = (found[name][:, :kept] if name in found else None for name in ("u", "friction"))
+        u, friction = (result[name][:, :kept] if name in result else None for name in ("u", "friction"))
         return StateRecords(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
 
-    def _number(self, x: Any) -> Any:
+    def _number(self, x: float | Array) -> Any:
         """Return a number of all rows, or of each, as an array."""
-        return self.setup.number(x) if np.ndim(x) == 0 else np.array(x, self.setup.dtype)
+        return np.array(x, self.setup.dtype) if isinstance(x, np.ndarray) else self.setup.number(x)
 
     def run(
         self,
@@ -232,14 +233,14 @@ class Runner:
         at, count = 0, len(marks)
         while at < count or self._now < end:
             furthest = self._now + limit
-            stop = min(int(np.searchsorted(marks, furthest, side="right")), at + longest)
+            stop = min(int(marks.searchsorted(furthest, side="right")), at + longest)
             call = marks[at:stop].tolist()
             kept, goal = len(call), min(end, furthest)
             # a stop between marks, or at a sample, that is not recorded
             if (not call or call[-1] < goal) and (stop == count or marks[stop] > goal):
                 call.append(goal)
-            found = self.advance(call, kept, buffer)
+            result = self.advance(call, kept, buffer)
             at = stop
             if kept:
-                yield found
+                yield result
             on_progress(self._now)  # last: it may raise KeyboardInterrupt, and the records above are kept

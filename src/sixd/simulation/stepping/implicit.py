@@ -1,7 +1,7 @@
 """Linearly implicit steps for stiff forces: ROS2-W, of second order and L-stable, with two evaluations a step.
 
-With γ = 1 - 1/√2, M at q, and the slopes D = -∂F/∂qd and K = -∂F/∂q of the forces F that act (tangent space: columns of
-K belong to the entries of qd),
+With γ = 1 - 1/√2, M at q, and the derivatives D = -∂F/∂qd and K = -∂F/∂q of the forces F that act (tangent space:
+columns of K belong to the entries of qd),
 
     A = M + γh D + γ²h² K
     A k1 = M a(t, q, v) - γh K v                             κ1 = v + γh k1
@@ -11,14 +11,14 @@ K belong to the entries of qd),
 [J. G. Verwer, E. J. Spee, J. G. Blom, W. Hundsdorfer, "A second-order Rosenbrock method applied to photochemical
 dispersion problems", *SIAM J. Sci. Comput.* 20 (1999)]. It is of second order with any D and K (a W-method): they
 decide about stability. They are exact derivatives of the trace, of damping and springs of joints, force elements,
-traced controllers and functions f_ext. Gravity and inertia, forces given as numbers, those held between samples, and
+traced controllers and functions f_ext. Gravity and inertia, forces that are numbers, those held between samples, and
 those in ``Hold`` are not linearised. With D = K = 0 it is Heun's method (in v; the second stage is at a configuration
 of second order). States u of force elements are part of the same linear system, and eliminated from it. Under
-constraints, A k = b + Gᵀμ with the rows G k given; there D and K are their symmetric parts.
+constraints, A k = b + Gᵀμ with the rows G k prescribed; there D and K are their symmetric parts.
 
 For other steps, at trace time:
 
-    slopes(problem, t, q, qd, u, constants) -> (M, D, K)     (nv, nv) each; a zero by structure is the int 0
+    mass_and_derivatives(problem, t, q, qd, u, constants) -> (M, D, K)  # (nv, nv) each; structural zeros are int 0
 
 where all arrays are traced scalars of one graph, inputs of it or not.
 """
@@ -54,10 +54,10 @@ GAMMA = 1 - 0.5**0.5
 Constants = Mapping[str, Any]
 
 
-# slopes -----------------------------------------------------------------------------------------
+# derivatives ------------------------------------------------------------------------------------
 
 
-class Slopes(NamedTuple):
+class ForceDerivatives(NamedTuple):
     """Minus the derivatives of the forces F (nv,) and of the rates r (nu,) of u, by qd, by q (tangent space) and by u.
 
     ``D``, ``K`` (nv, nv), ``G`` (nv, nu) of F; ``P``, ``Q`` (nu, nv), ``E`` (nu, nu) of r.
@@ -71,20 +71,20 @@ class Slopes(NamedTuple):
     E: Array
 
 
-def slopes(
+def mass_and_derivatives(
     problem: Problem, t: Scalar, q: Array, qd: Array, u: Array, constants: Constants
 ) -> tuple[Array, Array, Array]:
     """Return (M, D, K), each (nv, nv); see the head of this module. Symmetric for systems with constraints."""
     system = problem.system_with(constants)
-    found = all_slopes(problem, system, t, q, qd, u, constants)
-    return _clean(system.apply("mass_matrix", crba, q)), found.D, found.K
+    partial = force_derivatives(problem, system, t, q, qd, u, constants)
+    return _clean(system.apply("mass_matrix", crba, q)), partial.D, partial.K
 
 
-def all_slopes(
+def force_derivatives(
     problem: Problem, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-) -> Slopes:
-    """Return the slopes of all that acts beside gravity and inertia."""
-    # forces that are given as numbers have no slopes
+) -> ForceDerivatives:
+    """Return the derivatives of all forces except gravity and inertia."""
+    # forces that are numbers have no derivatives
     acting = replace(problem, has_tau=False, has_f_ext=False)
     tau, f_ext, rate = acting.total_force(system, t, q, qd, u, constants)
     force = tau - system.apply("passive_force", passive_force, q, qd)
@@ -98,10 +98,10 @@ def all_slopes(
     by_qd = directional(outputs, list(qd), np.eye(nv, dtype=int))
     by_q = directional(outputs, list(q), moves)
     by_u = directional(outputs, list(u), np.eye(nu, dtype=int))
-    found = Slopes(by_qd[:nv], by_q[:nv], by_u[:nv], by_qd[nv:], by_q[nv:], by_u[nv:])
-    if system.constraints:  # the least-norm solution takes a symmetric matrix
-        found = found._replace(D=symmetric_part(found.D), K=symmetric_part(found.K))
-    return found
+    partial = ForceDerivatives(by_qd[:nv], by_q[:nv], by_u[:nv], by_qd[nv:], by_q[nv:], by_u[nv:])
+    if system.constraints:  # the least-norm solution needs a symmetric matrix
+        partial = partial._replace(D=symmetric_part(partial.D), K=symmetric_part(partial.K))
+    return partial
 
 
 def symmetric_part(A: Array) -> Array:
@@ -124,7 +124,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 class _Linear(NamedTuple):
-    """The matrices of a step, to solve both stages with: M, slopes (of F by q and u, of r) and factors."""
+    """The matrices of a step, to solve both stages with: M, derivatives (of F and of r) and factors."""
 
     M: Array
     K: Array
@@ -139,13 +139,13 @@ class _Linear(NamedTuple):
         return [*self.A.d, *self.N.d]
 
 
-def _linear(system: System, M: Array, found: Slopes, g: Scalar) -> _Linear:
+def _linear(system: System, M: Array, partial: ForceDerivatives, g: Scalar) -> _Linear:
     """Return the system of equations; g = γh."""
-    D, K, G, P, Q, E = found
+    D, K, G, P, Q, E = partial
     N = factors(_clean(np.eye(len(E), dtype=int) + E * g))
     A = M + D * g + K * (g * g)
     if len(E):
-        # u follows q and qd: N k_u = r - g (Q κ + P k); what of F depends on u joins the slopes by q and qd
+        # u follows q and qd: N k_u = r - g (Q κ + P k); the part of F that depends on u joins D and K
         moved = np.array([N.solve(column) for column in (P + Q * g).T]).T
         A = A - G @ moved * (g * g)
         if system.constraints:
@@ -170,7 +170,7 @@ def _stage(
     rate: Array,
     c: Array | None,
 ) -> tuple[Array, Array]:
-    """Return the slopes of qd (nv,) and u (nu,) of a stage with M a = force, and A k = c under constraints."""
+    """Return the rates of qd (nv,) and u (nu,) of a stage with M a = force, and A k = c under constraints."""
     b = force - linear.K @ velocity * g
     if len(rate):
         b = b - linear.G @ linear.N.solve(rate - linear.Q @ velocity * g) * g
@@ -219,7 +219,7 @@ def implicit_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
         c: Array | None, constants: Any,
     ) -> Any:  # fmt: skip
         M = _clean(system.apply("mass_matrix", crba, q))
-        linear = _linear(system, M, all_slopes(problem, system, t, q, qd, u, constants), h * GAMMA)
+        linear = _linear(system, M, force_derivatives(problem, system, t, q, qd, u, constants), h * GAMMA)
         k, ku = _stage(problem, system, linear, h * GAMMA, q, b, qd, rate, c)
         failed = where(reduce(minimum, linear.pivots) <= 0, 1, 0)
         return k, ku, kept.store(linear), failed
@@ -234,7 +234,7 @@ def implicit_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
         a2, rate2 = problem.acceleration(t + h, q2, v2, u2, constants, applied(system, q2, force))
         change = a2 - k1 * 2
         c = None
-        if system.constraints:  # A a2 to second order; a2 itself may be large, and A has turned since q
+        if system.constraints:  # A a2 to second order; a2 itself may be large, and A has changed since q
             rows = constraint_jacobian(system, q) + constraint_jacobian(system, q2)
             c = row_targets(system, q2, v2, t + h, strength(problem)) - rows @ k1
         velocity = v2 - moving * 2

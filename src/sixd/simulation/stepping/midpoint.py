@@ -72,15 +72,15 @@ def ends(
     tau, f_ext, rate = problem.total_force(system, time, middle, v, u, constants, more)
     force = {} if f_ext is None else {"f_ext": f_ext}
 
-    # derivative of L in q, and forces: (dM/dt) v - h + tau, minus the part that turns with the axes of v
+    # derivative of L in q, and forces: (dM/dt) v - h + tau, minus the part that rotates with the axes of v
     C = system.apply("coriolis_matrix", coriolis_matrix, middle, v)
-    slope = C @ v + C.T @ v - system.apply("bias_force", bias_force, middle, v, **force) + tau
-    slope = slope - system.coadjoint_row(middle, v, p)
+    force_on_q = C @ v + C.T @ v - system.apply("bias_force", bias_force, middle, v, **force) + tau
+    force_on_q = force_on_q - system.coadjoint_row(middle, v, p)
 
     def action(q0: Array, q1: Array) -> Scalar:
         """Return a function whose derivatives are those of L_d in small displacements of the ends."""
         dq = system.difference_row(q0, q1)
-        return dq @ p + system.difference_row(_fixed(middle), system.integrate_row(q0, dq / 2)) @ slope * h
+        return dq @ p + system.difference_row(_fixed(middle), system.integrate_row(q0, dq / 2)) @ force_on_q * h
 
     _, p0 = gradient(lambda x: np.array([action(x, _fixed(end))]), q, _rates(system, q))
     _, p1 = gradient(lambda x: np.array([action(_fixed(q), x)]), end, _rates(system, end))
@@ -93,7 +93,7 @@ def _fixed(q: Array) -> Array:
 
 
 def _rates(system: System, q: Array) -> Array:
-    """Return (nv, nq): the rate of the configuration with each freedom."""
+    """Return (nv, nq): the rate of the configuration with each degree of freedom."""
     return np.array([system.configuration_rate(q, e) for e in np.eye(system.nv, dtype=int)])
 
 

@@ -52,7 +52,7 @@ def rk4(move: Move, f: Rates, t: Scalar, h: Scalar, q: Array, qd: Array, u: Arra
     return move(move(q, first), second), qd + _sum(a1, a2, a3, a4) * (h / 6), u + _sum(r1, r2, r3, r4) * (h / 6)
 
 
-def _sum(a: Any, b: Any, c: Any, d: Any) -> Any:
+def _sum(a: Array, b: Array, c: Array, d: Array) -> Array:
     return a + b * 2 + c * 2 + d
 
 

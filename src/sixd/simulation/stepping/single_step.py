@@ -40,7 +40,7 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
     """
     system = problem.system
     nq, nv = system.nq, system.nv
-    memory: dict[str, tuple[int, ...]] = {**recipe.memory, "given q": (nq,), "given qd": (nv,), _GUARD: ()}
+    memory: dict[str, tuple[int, ...]] = {**recipe.memory, "start q": (nq,), "start qd": (nv,), _GUARD: ()}
     works: list[ProgramCall] = []
 
     def call(program: Program, inputs: tuple[str, ...], *outputs: str) -> None:
@@ -52,26 +52,26 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
 
     checked = ["h", "start", *(name for name in recipe.constants if name not in ("h", "start"))]
     if system.constraints:
-        call(library(ERRORS), ("given q", "given qd", "start"), "error", "rate")
-        checked += ["error", "rate", "given qd"]
+        call(library(ERRORS), ("start q", "start qd", "start"), "error", "rate")
+        checked += ["error", "rate", "start qd"]
     own = ("q", "qd", "p", "v")  # what else is in the state begins with zeros
     zeros = {name: memory[name] for name in recipe.state if name not in own} | {"no motion": (nv,)}
     call(trace(lambda: tuple(np.zeros(shape) for shape in zeros.values()), {}, dtype), (), *zeros)
     if nq != nv:
-        call(library(declaration(integrate)), ("given q", "no motion"), "q")
+        call(library(declaration(integrate)), ("start q", "no motion"), "q")
         checked.append("q")
     else:
-        call(_copy(nq, dtype), ("given q",), "q")
+        call(_copy(nq, dtype), ("start q",), "q")
     call(trace(_guard(checked, dtype), {name: memory[name] for name in checked}, dtype), tuple(checked), _GUARD)
     if has_momenta(problem, method):
-        call(library(midpoint.MOMENTUM), ("q", "given qd"), "p")
-    call(_copy(nv, dtype), ("given qd",), "v" if has_momenta(problem, method) else "qd")
+        call(library(midpoint.MOMENTUM), ("q", "start qd"), "p")
+    call(_copy(nv, dtype), ("start qd",), "v" if has_momenta(problem, method) else "qd")
     works += recipe.works
     after = dict(zip(recipe.state, recipe.results, strict=True))
     q, qd = after["q"], after.get("qd", "final qd")
     if has_momenta(problem, method):
         call(library(midpoint.VELOCITY), (q, after["p"]), qd)
-    return Recipe(memory, ("given q", "given qd"), recipe.constants, tuple(works), (q, qd), _GUARD)
+    return Recipe(memory, ("start q", "start qd"), recipe.constants, tuple(works), (q, qd), _GUARD)
 
 
 @cache
@@ -84,10 +84,10 @@ def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
     large = _LARGE[dtype]
 
     def guard(*arrays: Any) -> Any:
-        given = dict(zip(names, arrays, strict=True))
-        h, qd = given["h"], given.pop("given qd", None)
+        named = dict(zip(names, arrays, strict=True))
+        h, qd = named["h"], named.pop("start qd", None)
         good = h > 0
-        for name, x in given.items():
+        for name, x in named.items():
             if name in ("error", "rate"):
                 scale = 1 if name == "error" else _largest(qd)
                 good = good & (_largest(x) <= maximum(1, scale) * (largest_error(dtype) / 2))
@@ -99,10 +99,10 @@ def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
 
 
 def _largest(x: Array) -> Any:
-    found: Any = 0
+    largest: Any = 0
     for entry in x:
-        found = maximum(found, absolute(entry))
-    return found
+        largest = maximum(largest, absolute(entry))
+    return largest
 
 
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:

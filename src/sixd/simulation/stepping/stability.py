@@ -2,7 +2,7 @@
 
 At a state x = [q; qd; u] small changes obey dx/dt = A x. A method with the step h maps x linearly, and modes that decay
 or oscillate must not grow under that map. For a single mode λ the limits of h |λ| are the known ones: rk4 2.78 (decay)
-and 2.83 (oscillation), semi-implicit Euler 2. A comes from differences of the compiled step itself, taken with a very
+and 2.83 (oscillation), semi-implicit Euler 2. A comes from differences of the compiled step itself, with a very
 short step, so that controllers, force elements, constraints and quaternions are included, and nothing else is compiled.
 """
 
@@ -24,23 +24,23 @@ from sixd.spatial.scalar import Array
 MARGIN = 0.897  # part of the limit from which on a step is reported: h λ = 2.5 (rk4) and 1.8 (euler) are beyond it
 _MOST_ROWS = 16  # of a batch that are examined
 _SAFE = 0.5  # |h λ| at which all methods are stable: semi-implicit Euler is to 0.83, midpoint's iterations to 0.59
-_GROWTH = {"float64": 1e-4, "float32": 1e-2}  # of a mode in a step beside its own growth, by rounding
+_GROWTH = {"float64": 1e-4, "float32": 1e-2}  # of a mode in a step by rounding, besides its own growth
 _SHIFT = 100  # differences: a speed at which dry friction keeps its sign
 
 
 class Limit(NamedTuple):
-    """The longest stable step [s] at a state, the mode [1/s] that limits it, and the freedom that moves most in it."""
+    """The longest stable step [s] at a state, the mode [1/s] that limits it, and the DoF that moves most in it."""
 
     step: float
     mode: complex
-    freedom: int
+    dof: int
 
 
 def step_limit(runner: Runner, rows: Array, *, has_friction: bool) -> Limit | None:
-    """Return the shortest limit of some rows of a runner, if its step is beyond ``MARGIN`` of that, else None.
+    """Return the shortest limit of some states of a runner if its step is beyond ``MARGIN`` of it, else None.
 
-    "implicit" has none: it is L-stable, and a mode that decays does so with any step.
-    ``has_friction``: there is dry friction, whose slope is zero except at rest; so linearize near rest, not at rest.
+    "implicit" has no limit: it is L-stable, and a mode that decays does so with any step.
+    ``has_friction``: dry friction has a derivative of zero except at rest, so linearize near rest, not at rest.
     """
     if runner.method == IMPLICIT:
         return None
@@ -50,24 +50,24 @@ def step_limit(runner: Runner, rows: Array, *, has_friction: bool) -> Limit | No
         return None
     nq = runner.setup.q.shape[1]
     with np.errstate(all="ignore"):  # the results are checked
-        slopes = _slopes(runner, rows, has_friction)
-        slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
-        found = []
-        for A in slopes[_bound(slopes, nq, runner.h) > _SAFE * MARGIN]:
+        matrices = _linearized(runner, rows, has_friction)
+        matrices = matrices[np.isfinite(matrices).all(axis=(1, 2))]
+        limits = []
+        for A in matrices[_bound(matrices, nq, runner.h) > _SAFE * MARGIN]:
             with contextlib.suppress(np.linalg.LinAlgError):  # numbers near the largest ones
-                found.append(_limit(runner, A, nq))
-    return min((x for x in found if x is not None), key=lambda x: x.step, default=None)
+                limits.append(_limit(runner, A, nq))
+    return min((x for x in limits if x is not None), key=lambda x: x.step, default=None)
 
 
 def some_rows(count: int) -> Array:
-    """Return the indices of a few rows, spread evenly over all."""
+    """Return the indices of a few states, spread evenly over all."""
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, _MOST_ROWS)).astype(int))
 
 
-# slopes -----------------------------------------------------------------------------------------
+# linearization ----------------------------------------------------------------------------------
 
 
-def _slopes(runner: Runner, rows: Array, has_friction: bool) -> Array:
+def _linearized(runner: Runner, rows: Array, has_friction: bool) -> Array:
     """Return A (rows, n, n) by central differences."""
     # differences of states, the short step as a part of h, and the h |λ| above which it is not short enough: rounding
     # leaves 1e-6 of 1/h in A, and 1e-3 in single precision
@@ -82,7 +82,7 @@ def _slopes(runner: Runner, rows: Array, has_friction: bool) -> Array:
 
 
 def _differences(runner: Runner, rows: Array, short: float, size: float, has_friction: bool) -> Array:
-    """Return A (rows, n, n) from steps of length ``short`` beside states that differ by ``size``."""
+    """Return A (rows, n, n) from steps of length ``short`` of states that differ by ``size``."""
     setup = runner.setup
     nq, nv = setup.q.shape[1], setup.qd.shape[1]
     x = np.concatenate([setup.q[rows], setup.qd[rows], setup.u[rows]], axis=1)
@@ -120,7 +120,7 @@ def _bound(A: Array, nq: int, h: float) -> Array:
 
 
 def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
-    """Return the limit that A sets, found by bisection, if the step of the runner is beyond ``MARGIN`` of it."""
+    """Return the limit that A sets, by bisection, if the step of the runner is beyond ``MARGIN`` of it."""
     nv = runner.setup.qd.shape[1]
     values, vectors = np.linalg.eig(A)
     fastest = np.abs(values).max()
@@ -144,7 +144,7 @@ def _limit(runner: Runner, A: Array, nq: int) -> Limit | None:
         middle = low**0.5 * high**0.5  # their product may be too small for a number
         low, high = (middle, high) if fits(middle) else (low, middle)
     worst = int(np.argmax(np.where(values.real <= fastest * 1e-3, np.abs(values), 0)))
-    # participation of the freedoms in the mode: whatever the units, the sum over all states is 1
+    # participation of the degrees of freedom in the mode: whatever the units, the sum over all states is 1
     parts = np.abs(vectors[:, worst] * np.linalg.pinv(vectors)[worst])[nq : nq + nv]
     return Limit(low, complex(values[worst]), int(np.argmax(parts)))
 

@@ -1,1 +1,1 @@
-"""Rigid contact in fixed steps: points over the ground, impulses in Coulomb's cones, strikes."""
+"""Rigid contact in fixed steps: points over the ground, impulses in Coulomb's cones, impacts."""

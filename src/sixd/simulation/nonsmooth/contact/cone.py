@@ -5,7 +5,7 @@ A point has the velocity u (3,) = (u_n, u_t) and the impulse x (3,) = (x_n, x_t)
     u_n ≥ 0 ⟂ x_n ≥ 0,      x_t = -μ x_n (c s + (1 - c) d),   ‖d‖ ≤ 1,  d = u_t/‖u_t‖ unless u_t = 0.
 
 With c = 0 this is Coulomb's law for the velocity at the end of a step. A point that slides along s at the beginning of
-the step and stops, or turns, after the part c of it had friction along -s until then: so the disc of its impulses is
+the step and stops, or reverses, after the part c of it had friction along -s until then: so the disc of its impulses is
 shifted. While it slides on, c = 1/2 is the trapezoidal rule for the direction. There is no convex relaxation: a point
 that slips does not lift off.
 

@@ -1,4 +1,4 @@
-"""Joint rows beside rigid contact: dry friction and rigid limits on the graphs of ``cone.py``, solved with the points.
+"""Joint rows with rigid contact: dry friction and rigid limits on the graphs of ``cone.py``, solved with the points.
 
 Bounds are lists of four numbers a row: lo, hi, low, high; see ``active_set.py``.
 """
@@ -27,8 +27,8 @@ class ContactJoints:
         self.limits = LimitRows(problem, rows, dtype) if rows.limits else None
 
     def guess(self, friction: Array) -> Array:
-        """Return the forces (m,) of the last step, from those on the freedoms (nv,)."""
-        return np.array([*(friction[j] for j in self.rows.freedoms), *([0] * len(self.rows.followers))])
+        """Return the forces (m,) of the last step, from those on the degrees of freedom (nv,)."""
+        return np.array([*(friction[j] for j in self.rows.dofs), *([0] * len(self.rows.followers))])
 
     def persisting(self, h: Any, per: Any, q: Array, v: Array, v_e: Array, F: Array) -> Array:
         """Return the bounds (4m,) at the start of a step, for rows with the velocities v, and v_e without impulses."""
@@ -41,7 +41,7 @@ class ContactJoints:
         self, h: Any, per: Any, q: Array, v: Array, v_e: Array, w: Array, F: Array, l: Array, W: Array, still: Array
     ) -> tuple[Array, ...]:
         """Return the bounds (4m,) of total impulses at the end of a step; the times at which rows come to rest within
-        it, and the friction until then; and the times since rows struck a limit.
+        it, and the friction until then; and the times since rows hit a limit.
 
         w (m,) are the velocities with the impulses l (m,) held, W (m,) the rows' responses to their own impulses.
         """
@@ -88,10 +88,10 @@ class ContactJoints:
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.
 
         W (m,) are the rows' responses to their own impulses: at the edge between sticking and sliding velocities that
-        are small beside what friction can change are 0 too.
+        are small compared with what friction can change are 0 too.
         """
         stop, out = self._stops(x, bounds), list(v2)
-        for i, j in enumerate(self.rows.freedoms):
+        for i, j in enumerate(self.rows.dofs):
             lo, hi, low, high = bounds[4 * i : 4 * i + 4]
             # at the edge of sticking an impulse may be beyond its bounds by rounding, also where there is no limit
             above, below = (x[i] > hi) & (low > -NEVER), (x[i] < lo) & (high < NEVER)

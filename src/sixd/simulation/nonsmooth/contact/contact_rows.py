@@ -20,7 +20,7 @@ from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, slopes, strength, symmetric_part
+from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
@@ -66,7 +66,7 @@ class ContactRows:
             a, rate, metric = self._implicit(system, metric, t, h, q, qd, u, constants)
         elif system.constraints:
             a, rate = self.problem.acceleration(t, q, qd, u, constants)
-        else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm beside them (go2)
+        else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm (go2)
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
         J = self.jacobian(system, q)
@@ -89,7 +89,7 @@ class ContactRows:
         system = self.problem.system_with(constants)
         J, metric = self.jacobian(system, q), mass_metric(system, q)
         if self.is_implicit:
-            M, D, K = slopes(self.problem, t, q, qd, u, constants)
+            M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
             late = h * _LATE
             metric = _symmetric(M + D * late + K * (late * late))
         response = self.sparse.data(system, q, metric, J, 3 * self.k)
@@ -105,7 +105,7 @@ class ContactRows:
         """
         problem = self.problem
         force, rate = problem.net_force(system, t, q, qd, u, constants)
-        M, D, K = slopes(problem, t, q, qd, u, constants)
+        M, D, K = mass_and_derivatives(problem, t, q, qd, u, constants)
         A = M + D * h + K * (h * h)
         b = force - K @ qd * h
         metric = _symmetric(A)

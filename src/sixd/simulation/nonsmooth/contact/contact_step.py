@@ -9,7 +9,7 @@ of a step of length h:
    a0 + W Jᵀl/h. Where the force changes smoothly it is that in the middle of the step, by extrapolation from the force
    of the last step, 2 l - h f: l/h is that at the beginning (the error of a go2 that lands is 0.4 times as large);
 3. correct: Coulomb's law for the total impulse at the end, with points that reached the ground within the step: these
-   are struck when they reach it, and bounce there. Points that turn within the step: ``slip_paths.py``;
+   have an impact when they reach it, and rebound there. Points that reverse within the step: ``slip_paths.py``;
 4. the configuration moves by the changes of impulses times the time since they acted, and in the mass metric onto the
    ground: 0 ≤ φ + G p ⟂ p ≥ 0, and φ = 0 where a point is pressed onto it.
 """
@@ -31,7 +31,7 @@ from sixd.simulation.nonsmooth.contact.heights import HeightSolver
 from sixd.simulation.nonsmooth.contact.impulse_solver import FAR
 from sixd.simulation.nonsmooth.contact.packing import impulse_solver
 from sixd.simulation.nonsmooth.contact.slip_paths import slip_path, turned_moment
-from sixd.simulation.nonsmooth.impulses.impacts import Strike
+from sixd.simulation.nonsmooth.impulses.impacts import Impact
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import HeldForces, base_step
 from sixd.spatial.rotation import quaternion_to_rotation
@@ -39,12 +39,12 @@ from sixd.spatial.scalar import Array, maximum, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Stages
 
-# of h g: points that approach the ground faster are struck, slower ones are held (and those above it by less than h² g)
+# of h g: points that approach the ground faster have an impact, slower ones are held (and those less than h² g above)
 _HELD = 1.0
 # of h² g: points that are closer touch the ground. Where more touch than it takes to carry a body, heights that differ
 # by rounding would let some of them lift off
 _TOUCHES = {"float64": 1e-3, "float32": 0.1}
-_BOUNCING = 2.0  # of h g: slower strikes do not bounce
+_BOUNCING = 2.0  # of h g: slower impacts do not rebound
 # largest relative change of a force that is extrapolated: beyond it points stop or begin to slide. With 0.25 a go2 that
 # falls on its feet gains 1e-5 J in the step after two of them stop, with 0.1 nothing
 _SMOOTH = 0.1
@@ -100,8 +100,8 @@ class ContactStep:
         # correct
         after, w, U1, *response = stages(self.rows.last, t + h, h, q1, v1, u1, *constants)
         slide, moment, turns, bends = self._slips(stages, h, v, w, held, l, U1)
-        given = (h, per, after, v, w, g, held, still, l, bends, U1)
-        b1, z, since, pressed = part(stages, self._corrected, *given)
+        values = (h, per, after, v, w, g, held, still, l, bends, U1)
+        b1, z, since, pressed = part(stages, self._corrected, *values)
         if joints is not None:
             W = part(stages, lambda U: self.sparse.diagonal(U, 3 * k), U1)
             rest = [y[3 * k :] for y in (v, b, w, l)]
@@ -152,7 +152,7 @@ class ContactStep:
     ) -> tuple[Array, Array]:
         """Return the impulses that are held, and the acceleration with them.
 
-        By implicit steps those of the beginning: extrapolated ones would swing from step to step beside hard forces
+        By implicit steps those of the beginning: extrapolated ones would oscillate from step to step with hard forces
         (by 6 of 152 N under a quadruped that stands up).
         """
         l = list(start)
@@ -170,8 +170,8 @@ class ContactStep:
         k, square = self.k, _AT_REST[self.dtype] ** 2
         pairs = [(v[3 * i + 1], v[3 * i + 2]) for i in range(k)]
         any = reduce(maximum, [where(a * a + b * b > square, held[i], 0) for i, (a, b) in enumerate(pairs)])
-        given = np.zeros(3 * k), np.zeros(3 * k), np.zeros(k), np.zeros(k), any
-        return stages(self.slips, *given, h, v, w, held, l, U, when=any)
+        values = np.zeros(3 * k), np.zeros(3 * k), np.zeros(k), np.zeros(k), any
+        return stages(self.slips, *values, h, v, w, held, l, U, when=any)
 
     def _slip_paths(
         self, slide: Array, moment: Array, turns: Array, bends: Array, any: Any, h: Any, v: Array, w: Array,
@@ -182,13 +182,13 @@ class ContactStep:
             pair, t = rows[3 * i + 1 : 3 * i + 3], slice(3 * i + 1, 3 * i + 3)
             B = [[sum(x * other[j] for j, x in row.items()) for other in pair] for row in pair]
             slips.append(slip_path(B, v[t], w[t], l[_own(i)], point.friction, held[i] > 0, h))
-        found = (
+        result = (
             np.array([x for slip in slips for x in slip.shift]),
             np.array([x for slip in slips for x in (0, *slip.moment)]),
             np.array([slip.turns for slip in slips]),
             np.array([slip.bends for slip in slips]),
         )
-        pairs = zip(found, (slide, moment, turns, bends), strict=True)
+        pairs = zip(result, (slide, moment, turns, bends), strict=True)
         return tuple(where(any > 0, new, old) for new, old in pairs)
 
     def _corrected(
@@ -202,22 +202,22 @@ class ContactStep:
         strikes, pressed = [], []
         for i, point in enumerate(self.points.points):
             n, on = 3 * i, held[i] > 0
-            strike = Strike(on, after[i], v[n], w[n], per, h)
+            strike = Impact(on, after[i], v[n], w[n], per, h)
             bounce = strike.rebound(point.restitution, g * h * _BOUNCING, still[i]) if len(still) else 0
             b[n] = b[n] + where(on, 0, where(strike.happens, -bounce, FAR))
             strikes.append(strike)
             pressed.append(where(bounce > 0, 0, 1) if point.restitution else 1)
         return np.array(b), z, self._times(strikes, bends, held, h), np.array(pressed)
 
-    def _times(self, strikes: list[Strike], bends: Array, held: Array, h: Any) -> Array:
-        """Return the times (3k,) since the impulses change: held ones do by strikes of others, if there are any."""
+    def _times(self, strikes: list[Impact], bends: Array, held: Array, h: Any) -> Array:
+        """Return the times (3k,) since the impulses change: held ones do by impacts of others, if there are any."""
         total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
         mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
-        found: list[Any] = []
+        result: list[Any] = []
         for strike, bent, on in zip(strikes, bends, held, strict=True):
             own = where(bent > 0, h * max(self.lag, 0.5), h * self.lag)
-            found += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
-        return np.array(found)
+            result += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
+        return np.array(result)
 
     def _moment(
         self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, since: Array

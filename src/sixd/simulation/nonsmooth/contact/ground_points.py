@@ -69,26 +69,26 @@ class GroundPoints:
 
     def rows(self, system: System, q: Array) -> Array:
         """Return J (3k, nv): the velocities of the points along their axes are J qd."""
-        poses, found = self._poses(system, q), []
+        poses, result = self._poses(system, q), []
         frames = {
             p.frame: system.apply("jacobian", jacobian, q, frame=p.frame, expressed_in="aligned") for p in self.points
         }
         for p in self.points:
             J = frames[p.frame]
-            found += list(p.axes @ (J[3:] - skew(p.arm(poses[p.frame])) @ J[:3]))
-        return np.array(found)
+            result += list(p.axes @ (J[3:] - skew(p.arm(poses[p.frame])) @ J[:3]))
+        return np.array(result)
 
     def accelerations(self, system: System, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the rates (3k,) of the velocities J qd: J qdd + dJ/dt qd. The arm of a ball does not turn with it."""
-        poses, found = self._poses(system, q), []
+        poses, result = self._poses(system, q), []
         for p in self.points:
             options = {"frame": p.frame, "expressed_in": "aligned"}
             v = system.apply("velocity", kinematics.velocity, q, qd, **options)
             a = system.apply("acceleration", kinematics.acceleration, q, qd, qdd, kind="classical", **options)
             T = poses[p.frame]
             turning = skew(v[:3]) @ (skew(v[:3]) @ (T[:3, :3] @ p.position))
-            found.append(p.axes @ (a[3:] + skew(a[:3]) @ p.arm(T) + turning))
-        return np.concatenate(found)
+            result.append(p.axes @ (a[3:] + skew(a[:3]) @ p.arm(T) + turning))
+        return np.concatenate(result)
 
     def joint_forces(self, system: System, q: Array, force: Array) -> Array:
         """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes.

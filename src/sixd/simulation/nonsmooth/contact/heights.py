@@ -1,9 +1,9 @@
 """The displacement onto the ground at the end of a step: 0 ≤ φ + G p ⟂ p ≥ 0, by Gauss–Seidel or active sets.
 
 Two points of one foot that are pressed onto the ground are close to each other: sweeps over them converge slowly, and
-12 % of the problems of a go2 on 16 points reached the limit of 12. Given which points push, the pushes are found at
-once, with the matrix 1 + Uᵀ D U as in ``newton.py``: 1.2 times for a vector of 8 rows, of 4,600 operations each, where
-8.4 sweeps of 1,100 left heights of up to 1e-5 m. Of few points sweeps take less.
+12 % of the problems of a go2 on 16 points reached the limit of 12. Once it is known which points push, the pushes
+follow directly, with the matrix 1 + Uᵀ D U as in ``newton.py``: 1.2 times for a vector of 8 rows, of 4,600 operations
+each, where 8.4 sweeps of 1,100 left heights of up to 1e-5 m. For few points sweeps cost less.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sixd.simulation.nonsmooth.contact.derivatives import height_derivative
 from sixd.simulation.nonsmooth.contact.newton import MANY, product, solved_symmetric
-from sixd.simulation.nonsmooth.contact.slopes import height_slope
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
@@ -38,9 +38,9 @@ class HeightSolver:
 
         z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
         """
-        given = (np.zeros(self.k + self.m), z, 0.0)
+        state = (np.zeros(self.k + self.m), z, 0.0)
         known = U, phi, pressed, reach, z
-        _, z, _ = stages(self.program, *given, *known, most=self.most, smooth=self._slope)
+        _, z, _ = stages(self.program, *state, *known, most=self.most, smooth=self._slope)
         return z
 
     @property
@@ -51,7 +51,7 @@ class HeightSolver:
         return {"p": (k + m,), "z": z, "done": (), **known}
 
     def _slope(self) -> Program:
-        return height_slope(self.rows, self.k, self.m, self._shapes, self.dtype)
+        return height_derivative(self.rows, self.k, self.m, self._shapes, self.dtype)
 
     def _set(self) -> Program:
         """Return the program of one set of points that push.
@@ -79,8 +79,8 @@ class HeightSolver:
                 beyond = where(pressed[i] > 0, absolute(after), maximum(-after, -new[i] * safe[i]))
                 wrong = maximum(wrong, beyond)
             before = done > 0
-            found = where(wrong >= CLOSE[self.dtype], 0, 1)
-            return where(before, p, np.array(new)), where(before, z, moved), where(before, 1, found)
+            result = where(wrong >= CLOSE[self.dtype], 0, 1)
+            return where(before, p, np.array(new)), where(before, z, moved), where(before, 1, result)
 
         return trace(once, self._shapes, self.dtype)
 

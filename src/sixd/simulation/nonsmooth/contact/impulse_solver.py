@@ -3,7 +3,7 @@
 An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z = Uᵀx, and solves for the change of z
 with the matrix 1 + Uᵀ D U, which has the zeros of the tree; then it sweeps once over all points and rows, each solved
 exactly. When the sweep changes little enough, it ends. Where three iterations bring no progress the best so far is
-taken up again with softer laws, which shorten Newton's steps, and at last by sweeps alone. A go2 that stands takes one
+continued with softer laws, which shorten Newton's steps, and at last by sweeps alone. A go2 that stands takes one
 iteration. Sweeps alone need thousands where impulses are redundant: a box on four corners on a slope of 1.001 μ
 slides with an error of 2 % after 20 a step, and of 0.07 % after 200.
 """
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sixd.simulation.nonsmooth.contact.cone import point_impulse, row_impulse
+from sixd.simulation.nonsmooth.contact.derivatives import impulse_derivative
 from sixd.simulation.nonsmooth.contact.newton import COARSER, Newton, block, product
-from sixd.simulation.nonsmooth.contact.slopes import impulse_slope
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.trace.program import Program, trace
@@ -45,15 +45,15 @@ class ImpulseSolver:
         self.program, self.safe = self._iteration(), self._safe()
 
     def __call__(
-        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None, given: Any = None
+        self, stages: Stages, U: Array, b: Array, x: Array, slide: Array, bounds: Array | None, start: Any = None
     ) -> tuple[Array, Array, Any]:
-        """Return impulses (n,), z (nv,), and 1 if they were found; from a guess x (n,) of them.
+        """Return impulses (n,), z (nv,), and 1 if the iterations converged; from a guess x (n,).
 
         b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
-        joint rows. ``given``, if any, are z (nv,) and a scalar: where that is 0, x and z are returned as they are.
+        joint rows. ``start``, if any, are z (nv,) and a scalar: where that is 0, x and z are returned as they are.
         """
         graphs, guess, when = np.zeros(0) if bounds is None else bounds, x, None
-        z, todo = (self.rows.collected(U, x), 1.0) if given is None else given
+        z, todo = (self.rows.collected(U, x), 1.0) if start is None else start
         done = 1 - todo
         if self.first:
             x, z, done = self.newton(stages, x, z, todo, U, b, slide, graphs)
@@ -86,11 +86,11 @@ class ImpulseSolver:
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of what an iteration reads: first what it replaces, then what is known."""
         n = (self.n,)
-        found = {"x": n, "z": (self.rows.nv,), "kept": n, "best": (), "count": (), "soft": (), "done": ()}
-        return {**found, "U": (self.rows.size,), "b": n, "slide": (3 * self.k,), "bounds": (4 * self.m,)}
+        result = {"x": n, "z": (self.rows.nv,), "kept": n, "best": (), "count": (), "soft": (), "done": ()}
+        return {**result, "U": (self.rows.size,), "b": n, "slide": (3 * self.k,), "bounds": (4 * self.m,)}
 
     def _slope(self) -> Program:
-        return impulse_slope(self.newton, self._shapes)
+        return impulse_derivative(self.newton, self._shapes)
 
     def _iteration(self) -> Program:
         k = self.k
@@ -105,7 +105,7 @@ class ImpulseSolver:
             alone = soft >= _SOFTEST
             x1, z1 = where(alone, x, x1), where(alone, z, z1)
             x1, z1, size = self._sweep(U, blocks, b, x1, z1, slide, graphs)
-            found = where(size >= self.tolerance, 0, 1)
+            result = where(size >= self.tolerance, 0, 1)
             better = size < best * _PROGRESS
             count1 = where(better, 0, count + 1)
             back = where(alone, 0, where(count1 >= _PATIENCE, 1, 0)) > 0
@@ -118,10 +118,10 @@ class ImpulseSolver:
                 where(back, soft * _SOFTER, soft),
             )
             before = done > 0
-            # what is found is returned as it is
-            results = (where(found > 0, x1, results[0]), where(found > 0, z1, results[1]), *results[2:])
+            # a solution is returned as it is
+            results = (where(result > 0, x1, results[0]), where(result > 0, z1, results[1]), *results[2:])
             old = (x, z, kept, best, count, soft)
-            return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, found))
+            return (*(where(before, a, c) for a, c in zip(old, results, strict=True)), where(before, 1, result))
 
         return trace(once, self._shapes, self.dtype)
 

@@ -45,8 +45,8 @@ def impulse_solver(
         U_few, b_few, slide_few = data
         xs, z, done = few(stages, U_few, b_few, xs, slide_few, None, (np.zeros(rows.nv), fits))
         x = stages(unpack, x, fits, xs, b)
-        x, z, found = every(stages, U, b, x, slide, None, (z, 1 - fits))
-        return x, z, done * found
+        x, z, result = every(stages, U, b, x, slide, None, (z, 1 - fits))
+        return x, z, done * result
 
     return solve
 
@@ -56,14 +56,14 @@ def _groups(rows: SparseRows, bodies: list[int], friction: list[float]) -> list[
 
     One body alone rests on more: a box on 12 points that slides took 1.1 times as long.
     """
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for i, body in enumerate(bodies):
-        found.setdefault(body, []).append(i)
-    for group in found.values():
+        result.setdefault(body, []).append(i)
+    for group in result.values():
         alike = {(friction[i], tuple(rows.pattern[3 * i])) for i in group}
         if len(group) <= SLOTS or len(alike) > 1:
             return None
-    return list(found.values()) if len(found) > 1 else None
+    return list(result.values()) if len(result) > 1 else None
 
 
 class Packing:
@@ -114,7 +114,7 @@ class Packing:
         shapes = {"x": (self.n,), "todo": (), "packed": (3 * len(self.friction),), "b": (self.n,)}
 
         def unpack(x: Array, todo: Any, packed: Array, b: Array) -> Array:
-            found = list(x)
+            result = list(x)
             for g, group in enumerate(self.groups):
                 takes = [where(b[3 * i] < _TAKES_PART, 1, 0) for i in group]
                 before: Any = 0
@@ -122,16 +122,16 @@ class Packing:
                 for i, on in zip(group, takes, strict=True):
                     for r in range(3):
                         value = where(before > 0.5, packed[first + 3 + r], packed[first + r])
-                        found[3 * i + r] = where(todo > 0, where(on > 0, value, 0), x[3 * i + r])
+                        result[3 * i + r] = where(todo > 0, where(on > 0, value, 0), x[3 * i + r])
                     before = before + on
-            return np.array(found)
+            return np.array(result)
 
         return trace(unpack, shapes, self.dtype)
 
 
 def _chosen(on: list[Any], values: list[Any]) -> Any:
     """Return the first value whose point takes part."""
-    found = values[-1]
+    result = values[-1]
     for takes, value in zip(reversed(on[:-1]), reversed(values[:-1]), strict=True):
-        found = where(takes, value, found)
-    return found
+        result = where(takes, value, result)
+    return result

@@ -1,4 +1,4 @@
-"""How a point slides within a step: where it stops or turns, and what its friction was until then.
+"""How a point slides within a step: where it stops or reverses, and what its friction was until then.
 
 A point that slides at the beginning of a step with the velocity v (2,), and would slide on with e (2,) at its end if it
 were braked along -v all the time, passes rest after the part c = |v|/(|v| + |e|) of the step, if v·e < 0. Without this,
@@ -21,7 +21,7 @@ _DAMPING = 1e-9
 
 class Slip(NamedTuple):
     """The slip of a point: c and c s (3,) for ``cone.py``, and what moves the configuration since friction was not
-    constant: its moment (2,) [N s²] where the point stops; 1 where it turns back, see :func:`turned_moment`.
+    constant: its moment (2,) [N s²] where the point stops; 1 where it reverses, see :func:`turned_moment`.
 
     ``bends``: 1 in both cases, where the change of the held impulse counts as constant.
     """
@@ -63,7 +63,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
 
 
 def turned_moment(x: Any, shift: Any, turns: Any, mu: float, h: Any) -> list[Any]:
-    """Return the moment (2,) of the impulse x (3,) of a point that turns back: friction -μ x_n s, then the rest."""
+    """Return the moment (2,) of the impulse x (3,) of a point that reverses: friction -μ x_n s, then the rest."""
     return [-(shift[r] * x[0] * mu + shift[0] * x[r]) * turns * (h / 2) for r in (1, 2)]
 
 

@@ -1,7 +1,7 @@
 """How velocities of rows respond to impulses on them, with the zeros of the tree: J W Jᵀ = U Uᵀ.
 
 z (nv,) = Uᵀl collects impulses l (n,): they change the rows' velocities by U z, and qd by ``change(L, root, z)``. Where
-each row moves with few freedoms, computing in z costs less than with the matrix U Uᵀ: go2 with 16 points has 432
+each row moves with few DoF, computing in z costs less than with the matrix U Uᵀ: go2 with 16 points has 432
 entries in U, and 2,304 in that matrix.
 """
 
@@ -61,11 +61,11 @@ class SparseRows:
 
     def rows(self, entries: Array) -> list[dict[int, Any]]:
         """Return the rows of U as maps from columns to entries."""
-        found, first = [], 0
+        result, first = [], 0
         for js in self.pattern:
-            found.append(dict(zip(js, entries[first : first + len(js)], strict=True)))
+            result.append(dict(zip(js, entries[first : first + len(js)], strict=True)))
             first += len(js)
-        return found
+        return result
 
     def diagonal(self, entries: Array, first: int) -> Array:
         """Return the responses of the rows from ``first`` on to their own impulses."""

@@ -1,4 +1,4 @@
-"""Strikes: rows that reach a rigid limit, or the ground, within a step."""
+"""Impacts: rows that reach a rigid limit, or the ground, within a step."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from sixd.spatial.scalar import maximum, minimum, sqrt, where
 
 
-class Strike:
+class Impact:
     """A row that reaches an obstacle within a step, under constant acceleration: how long ago, and how fast.
 
     ``after`` is its distance at the end of the step, below 0 beyond the obstacle, v and w its velocities before and
-    after the step, ``per`` is 1/h. Rows that are ``held`` there do not strike it.
+    after the step, ``per`` is 1/h. Rows that are ``held`` there do not hit it.
     """
 
     def __init__(self, held: Any, after: Any, v: Any, w: Any, per: Any, h: Any) -> None:
@@ -27,8 +27,8 @@ class Strike:
         """Return the velocity at the end of the step after bouncing; 0 if it does not bounce.
 
         ``still`` is the row's acceleration at rest, by weight and other forces. With it a bounce with restitution 1
-        keeps the energy: what the impulse gives, λ (back + w)/2, is what the displacement since the strike takes. The
-        acceleration by the motion itself changes at the strike, and with that before it every bounce gains.
+        keeps the energy: what the impulse gives, λ (back + w)/2, is what the displacement since the impact takes. The
+        acceleration by the motion itself changes at the impact, and with that before it every rebound gains.
         """
         if not restitution:
             return 0

@@ -1,4 +1,4 @@
-"""Joint rows: the freedoms of a system on which dry friction or rigid limits act, and their response to impulses."""
+"""Joint rows: the degrees of freedom on which dry friction or rigid limits act, and their response to impulses."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ DAMPING = {"float64": 1e-9, "float32": 1e-5}
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """The rows of a problem: first freedoms, then joints that follow several others in a reduced model.
+    """The rows of a problem: first degrees of freedom, then joints that follow several others in a reduced model.
 
-    ``freedoms`` are entries of qd, ``followers`` entries of the tree's qd; ``limits`` has, by freedom, the index in q
+    ``dofs`` are entries of qd, ``followers`` entries of the tree's qd; ``limits`` has, by DoF, the index in q
     and the limits (-inf, inf where there is none).
     """
 
     problem: Problem
-    freedoms: tuple[int, ...]
+    dofs: tuple[int, ...]
     followers: tuple[int, ...]
     limits: Mapping[int, tuple[int, float, float]]
 
     @property
     def k(self) -> int:
         """Number of rows."""
-        return len(self.freedoms) + len(self.followers)
+        return len(self.dofs) + len(self.followers)
 
     @property
     def bounces(self) -> bool:
@@ -64,11 +64,11 @@ class JointRows:
         """Return the largest friction force (k,) of each row, one state of any scalar."""
         system = replace(self.problem, has_friction=True).system_with(constants)
         own, followers = _friction(system, q)
-        return np.array([*(own[i] for i in self.freedoms), *(followers[i] for i in self.followers)])
+        return np.array([*(own[i] for i in self.dofs), *(followers[i] for i in self.followers)])
 
     def jacobian(self, system: System, q: Array) -> Array:
         """Return J (k, nv): the rows' velocities are J qd."""
-        J = np.eye(system.nv, dtype=int)[list(self.freedoms)]
+        J = np.eye(system.nv, dtype=int)[list(self.dofs)]
         if not self.followers:
             return J
         assert isinstance(system, Reduced)
@@ -79,7 +79,7 @@ class JointRows:
         if self.followers:
             return Applied(self.jacobian(system, q).T @ force)
         tau: list[Any] = [0] * system.nv
-        for i, x in zip(self.freedoms, force, strict=True):
+        for i, x in zip(self.dofs, force, strict=True):
             tau[i] = x
         return Applied(np.array(tau))
 
@@ -97,12 +97,12 @@ class JointRows:
 
     @cached_property
     def joints(self) -> list[tuple[slice, slice]]:
-        """Slices in q and qd of the joints all of whose freedoms are rows."""
+        """Slices in q and qd of the joints all of whose degrees of freedom are rows."""
         system = self.problem.system
         if isinstance(system, Equations):
-            return [(slice(i, i + 1), slice(i, i + 1)) for i in self.freedoms] if system.nq == system.nv else []
-        found = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]
-        return [(iq, iv) for iq, iv in found if set(range(system.nv)[iv]) <= set(self.freedoms) and iv.stop > iv.start]
+            return [(slice(i, i + 1), slice(i, i + 1)) for i in self.dofs] if system.nq == system.nv else []
+        result = [(system.q_slice(name), system.v_slice(name)) for name in system.joint_names]
+        return [(iq, iv) for iq, iv in result if set(range(system.nv)[iv]) <= set(self.dofs) and iv.stop > iv.start]
 
 
 def joint_rows(problem: Problem) -> JointRows | None:
@@ -116,8 +116,9 @@ def joint_rows(problem: Problem) -> JointRows | None:
 def _find_rows(problem: Problem) -> JointRows | None:
     system = problem.system
     may_be_any = "friction" in problem.parameters
-    has_friction = [problem.sticks and (may_be_any or not is_zero(x)) for x in _own_friction(system)]
-    freedoms, followers = _rows_of(system, has_friction)
+    own = remember(system, "joints with friction", lambda: [not is_zero(x) for x in _own_friction(system)])
+    has_friction = [problem.sticks and (may_be_any or has) for has in own]
+    dofs, followers = _rows_of(system, has_friction)
     limits: dict[int, tuple[int, float, float]] = {}
     stops = [force for force in problem.forces if isinstance(force, RigidLimits)]
     if len(stops) > 1:
@@ -126,10 +127,10 @@ def _find_rows(problem: Problem) -> JointRows | None:
         )
     if stops:
         limits = {j: (i, low, high) for i, j, low, high in limited_coordinates(system)}
-    freedoms = sorted({*freedoms, *limits})
-    if not freedoms and not followers:
+    dofs = sorted({*dofs, *limits})
+    if not dofs and not followers:
         return None
-    return JointRows(problem, tuple(freedoms), tuple(followers), limits)
+    return JointRows(problem, tuple(dofs), tuple(followers), limits)
 
 
 def _own_friction(system: System) -> Any:
@@ -142,17 +143,17 @@ def _own_friction(system: System) -> Any:
 
 
 def _rows_of(system: System, has_friction: list[bool]) -> tuple[list[int], list[int]]:
-    """Return the freedoms with friction, of themselves or of joints that follow them alone; and the other joints."""
+    """Return the DoF with friction, of themselves or of joints that follow them alone; and the other joints."""
     if not isinstance(system, Reduced) or not any(has_friction):
         return [i for i, has in enumerate(has_friction) if has], []
-    freedoms, followers = set(), []
+    dofs, followers = set(), []
     for i, row in enumerate(_pattern(system)):
         on = np.flatnonzero(row)
         if has_friction[i] and len(on) == 1:
-            freedoms.add(int(on[0]))
+            dofs.add(int(on[0]))
         elif has_friction[i] and len(on):
             followers.append(i)
-    return sorted(freedoms), followers
+    return sorted(dofs), followers
 
 
 def _pattern(system: Reduced) -> Array:
@@ -167,7 +168,7 @@ def _pattern(system: Reduced) -> Array:
 
 
 def _friction(system: System, q: Array) -> tuple[Any, Any]:
-    """Return the friction (nv,) of freedoms, with that of joints that follow one of them; and of the tree's joints."""
+    """Return the friction (nv,) of each DoF, with that of joints that follow it alone; and of the tree's joints."""
     if isinstance(system, Equations):
         return system.evaluate(dry_friction(system).coefficients, q), ()
     if not isinstance(system, Reduced):
@@ -191,11 +192,11 @@ def friction_joints(setup: Setup) -> dict[str, slice]:
         # a symbol's number may be zero
         row = {name: setup.constants[name][0] for name in problem.parameters}
         friction = _own_friction(problem.system_with(row))
-    freedoms, _ = _rows_of(system, [not is_zero(x) for x in friction])
+    dofs, _ = _rows_of(system, [not is_zero(x) for x in friction])
     if isinstance(system, Equations):
-        return {str(system.q[i]): slice(i, i + 1) for i in freedoms}
+        return {str(system.q[i]): slice(i, i + 1) for i in dofs}
     every = {name: system.v_slice(name) for name in system.joint_names}
-    return {name: iv for name, iv in every.items() if set(range(system.nv)[iv]) & set(freedoms)}
+    return {name: iv for name, iv in every.items() if set(range(system.nv)[iv]) & set(dofs)}
 
 
 def jumping_coordinates(system: System) -> tuple[str, ...]:

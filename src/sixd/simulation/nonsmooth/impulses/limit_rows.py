@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.linear.active_set import FAR, Bounds, Solution
-from sixd.simulation.nonsmooth.impulses.impacts import Strike
+from sixd.simulation.nonsmooth.impulses.impacts import Impact
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
 from sixd.simulation.problem import Problem
@@ -18,7 +18,7 @@ class LimitRows:
     """Rigid limits of joint rows: what the graphs of the rows are at each point of a step; ``per`` is 1/h."""
 
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
-        self.rows = [rows.limits.get(j) for j in rows.freedoms]
+        self.rows = [rows.limits.get(j) for j in rows.dofs]
         self.near = 1e-12 if dtype == "float64" else 1e-5  # rad or m: a joint is at its limit
         first = 0
         for force, size in zip(problem.forces, problem.sizes, strict=True):
@@ -26,7 +26,7 @@ class LimitRows:
                 self.restitution, self.first = force.restitution, first
             first += size
         at = list(rows.limits)
-        self.recorded_at = [at.index(j) if j in rows.limits else None for j in rows.freedoms]
+        self.recorded_at = [at.index(j) if j in rows.limits else None for j in rows.dofs]
 
     def gaps(self, q: Array) -> tuple[Array, Array]:
         """Return the distances (k,) to the lower and upper limits."""
@@ -46,7 +46,7 @@ class LimitRows:
         return Bounds(none, none, -gaps[0], gaps[1])
 
     def persisting(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
-        """Return the bounds with the limits that no row strikes within this step at its present speed v (k,)."""
+        """Return the bounds with the limits that no row hits within this step at its present speed v (k,)."""
         low, high = (self._speeds(gap, per) for gap in gaps)
         k = range(len(v))
         low = np.array([where(v[i] + low[i] < -slow[i], -FAR, -low[i]) for i in k])
@@ -60,17 +60,17 @@ class LimitRows:
     def striking(
         self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, still: Array, slow: Array, per: Any, h: Any
     ) -> tuple[Bounds, Array]:
-        """Return the bounds with all limits, and the times (k,) [s] since rows struck one.
+        """Return the bounds with all limits, and the times (k,) [s] since rows hit one.
 
         v and w (k,) are the velocities before and at the end of the step, ``still`` (k,) accelerations at rest, (0,) if
-        there is no restitution: rows that strike bounce, or stop.
+        there is no restitution: rows that hit a limit rebound, or stop.
         """
         e, lo, hi = self.restitution, list(bounds.lo), list(bounds.hi)
         low, high = ([*self._speeds(gap, per)] for gap in gaps)
         since: list[Any] = []
         for i in range(len(v)):
             below, above = (
-                Strike(absolute(s * w[i]) <= slow[i], gap[i] - self.near, s * v[i], s * w[i], per, h)
+                Impact(absolute(s * w[i]) <= slow[i], gap[i] - self.near, s * v[i], s * w[i], per, h)
                 for s, gap in zip((1, -1), gaps, strict=True)
             )
             a = still[i] if e else 0
@@ -90,9 +90,9 @@ class LimitRows:
         return np.array([where(v[i] < low[i], 2, where(v[i] > high[i], -2, x)) for i, x in enumerate(state)])
 
     @staticmethod
-    def impulse(bounds: Bounds, found: Solution) -> Array:
+    def impulse(bounds: Bounds, result: Solution) -> Array:
         """Return the part (k,) of the impulses that is due to limits."""
-        l, state = found.impulse, found.state
+        l, state = result.impulse, result.state
         above = [where(state[i] > 1.5, l[i] - bounds.hi[i], 0) for i in range(len(l))]
         return np.array([where(state[i] < -1.5, l[i] - bounds.lo[i], x) for i, x in enumerate(above)])
 

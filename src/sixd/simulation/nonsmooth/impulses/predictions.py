@@ -1,7 +1,7 @@
 """Predictions of a step on joint rows: the velocity at its end without impulses, and the response to impulses.
 
-By explicit methods and the midpoint rule v_e = v + h a0, and M responds. By the implicit method, with the slopes D and
-K of the forces that act, A = M + hD + h²K responds and v_e = v + h A⁻¹(M a0 - hKv): forces that a motion within the
+By explicit methods and the midpoint rule v_e = v + h a0, and M responds. By the implicit method, with the derivatives D
+and K of the forces that act, A = M + hD + h²K responds and v_e = v + h A⁻¹(M a0 - hKv): forces that a motion within the
 step would change count.
 """
 
@@ -22,7 +22,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.impulses.joint_rows import DAMPING, JointRows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, slopes, strength
+from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, mass_and_derivatives, strength
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.derivative import is_zero
 from sixd.trace.program import Program
@@ -45,14 +45,14 @@ class Prediction:
 
     @property
     def responses(self) -> list[Any]:
-        """The responses that fit, of which the cheaper is taken."""
+        """The responses that fit, of which the cheaper is used."""
         system, rows = self.problem.system, self.rows
         dense = DenseResponse(rows.k, system.nv)
         if rows.is_singular or not isinstance(system, Model):
             return [dense]
         # by the factors of M, or by recursions over the bodies (operations for panda 2,300 and 3,300, tiago 39,700 and
         # 29,300)
-        others = replace(dense, by_recursion=False), SparseResponse(rows.freedoms, tuple(system.dof_parent))
+        others = replace(dense, by_recursion=False), SparseResponse(rows.dofs, tuple(system.dof_parent))
         return [dense, *others]
 
     @property
@@ -73,7 +73,7 @@ class Prediction:
             J, still = self.rows.jacobian(system, q), np.zeros(0)
             if self.rows.bounces:
                 still = J @ self.problem.acceleration(t, q, qd * 0, u, constants)[0]
-            return v_e, begin, self.rows.friction(q, constants), still, J[len(self.rows.freedoms) :], *data
+            return v_e, begin, self.rows.friction(q, constants), still, J[len(self.rows.dofs) :], *data
 
         return self.problem.traced(first, self.shapes, self.dtype)
 
@@ -127,11 +127,11 @@ class Prediction:
 
 
 class ImplicitPrediction(Prediction):
-    """The prediction with the slopes of the forces that act."""
+    """The prediction with the derivatives of the forces that act."""
 
     @property
     def responses(self) -> list[Any]:
-        """The responses that fit the pattern of the slopes."""
+        """The responses that fit the pattern of the derivatives."""
         system, rows = self.problem.system, self.rows
         fits: list[bool] = []
 
@@ -144,12 +144,12 @@ class ImplicitPrediction(Prediction):
         symmetric, on_tree = fits
         responses: list[Any] = [DenseResponse(rows.k, system.nv, symmetric)]
         if symmetric and on_tree and not rows.is_singular and isinstance(system, Model):
-            responses.append(SparseResponse(rows.freedoms, tuple(system.dof_parent)))
+            responses.append(SparseResponse(rows.dofs, tuple(system.dof_parent)))
         return responses
 
     def matrix(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> tuple[Array, Array]:
         """Return A = M + hD + h²K and K, (nv, nv)."""
-        M, D, K = slopes(self.problem, t, q, qd, u, constants)
+        M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
         return M + D * h + K * (h * h), K
 
     def known(self, begin: Array, more: Array) -> Any:
@@ -163,14 +163,14 @@ class ImplicitPrediction(Prediction):
         problem = self.problem
         b, _ = problem.net_force(system, t, q, qd, u, constants)
         A, K = self.matrix(t, h, q, qd, u, constants)
-        found = factors(A, is_symmetric=is_symmetric(A))
+        result = factors(A, is_symmetric=is_symmetric(A))
         b = b - K @ qd * h
         if system.constraints:
             c = row_targets(system, q, qd, t, strength(problem))
-            change = solve_on_rows(system, q, metric_of(found), b, c, problem.limits)
+            change = solve_on_rows(system, q, metric_of(result), b, c, problem.limits)
         else:
-            change = found.solve(b)
-        return qd + change * h, qd[:0], self._data_of(response, system, q, A, found)
+            change = result.solve(b)
+        return qd + change * h, qd[:0], self._data_of(response, system, q, A, result)
 
     def end(
         self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
@@ -179,23 +179,23 @@ class ImplicitPrediction(Prediction):
         A, _ = self.matrix(t, h, q, qd, u, constants)
         return self._data_of(response, system, q, A, factors(A, is_symmetric=is_symmetric(A)))
 
-    def _data_of(self, response: Any, system: System, q: Array, A: Array, found: Factors) -> Sequence[Array]:
+    def _data_of(self, response: Any, system: System, q: Array, A: Array, result: Factors) -> Sequence[Array]:
         if isinstance(response, SparseResponse):
             return response.data(A)
-        return response.data(self.rows.jacobian(system, q), self._columns(system, q, found), self.damping)
+        return response.data(self.rows.jacobian(system, q), self._columns(system, q, result), self.damping)
 
-    def _columns(self, system: System, q: Array, found: Factors) -> Array:
+    def _columns(self, system: System, q: Array, result: Factors) -> Array:
         """Return A⁻¹Jᵀ (nv, k); constraints take their part."""
         J = self.rows.jacobian(system, q)
         if not system.constraints:
-            return np.array([found.solve(row) for row in J]).T
+            return np.array([result.solve(row) for row in J]).T
         none = np.zeros(len(constraint_jacobian(system, q)), dtype=int)
         limits = self.problem.limits
-        return np.array([solve_on_rows(system, q, metric_of(found), row, none, limits) for row in J]).T
+        return np.array([solve_on_rows(system, q, metric_of(result), row, none, limits) for row in J]).T
 
 
 def _has_pattern(A: Array, parent: Sequence[int]) -> bool:
-    """Return whether A is zero where neither freedom carries the other."""
+    """Return whether A is zero where neither degree of freedom carries the other."""
     n = len(A)
     carried = [{i} for i in range(n)]
     for i, p in enumerate(parent):

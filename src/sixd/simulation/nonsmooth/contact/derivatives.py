@@ -1,9 +1,9 @@
-"""Slopes of the problems of contact at their solutions: by one linear solution, with the modes of all laws held.
+"""Derivatives of the problems of contact at their solutions: by one linear solution, with the modes of all laws held.
 
 Points that are open, stick or slip, and joint rows that stick, slide or lean on a limit, go on doing so. Given impulses
 x that obey the laws, x = r - D u with u = b + U Uᵀx, a step of Newton's method from x changes nothing; as a function of
-U, b and of what r follows, with x, the modes and its matrix held, it has the slopes of the solution. The direction in
-which a point slips turns with its velocity: D has that, too.
+U, b and of what r follows, with x, the modes and its matrix held, it has the derivatives of the solution. The direction
+in which a point slips rotates with its velocity: D contains that too.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.scalar import Array, where
 from sixd.trace.program import Program, trace
 
-Value = Callable[[Any], Any]  # of an array, without its slopes
+Value = Callable[[Any], Any]  # of an array, without its derivatives
 
 
-def impulse_slope(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Program:
+def impulse_derivative(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Program:
     """Return the program of an iteration's arrays, (x, z, kept, best, count, soft, done, U, b, slide, bounds) -> the
     first seven, in which x and z are functions of U, b, slide and bounds."""
     k, rows, soft = newton.k, newton.rows, SOFT[newton.dtype]
@@ -56,10 +56,10 @@ def impulse_slope(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Prog
         new = x + solved_laws(rows.nv, laws)
         return new, rows.collected(entries, new), *map(hold, flags)
 
-    return _with_slopes(again, shapes, newton.dtype)
+    return _with_derivatives(again, shapes, newton.dtype)
 
 
-def height_slope(rows: SparseRows, k: int, m: int, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
+def height_derivative(rows: SparseRows, k: int, m: int, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
     """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done), in which p and z are functions of
     U, φ, reach and start."""
 
@@ -86,7 +86,7 @@ def height_slope(rows: SparseRows, k: int, m: int, shapes: Mapping[str, tuple[in
         new = p + np.array([x - weight * product(row, dz) for x, weight, row in zip(change, stiff, fixed, strict=True)])
         return new, _sum(start, U, new), hold(done)
 
-    return _with_slopes(again, shapes, dtype)
+    return _with_derivatives(again, shapes, dtype)
 
 
 def _pushed(rows: SparseRows, entries: Array, k: int) -> list[dict[int, Any]]:
@@ -104,7 +104,7 @@ def _sum(start: Array, U: list[dict[int, Any]], p: Array) -> Array:
     return np.array(z)
 
 
-def _with_slopes(again: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
-    """Return the program of ``again(hold, *arrays)``: it holds values only where slopes are asked for."""
+def _with_derivatives(again: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
+    """Return the program of ``again(hold, *arrays)``: it holds values only where derivatives are asked for."""
     program = trace(lambda *arrays: again(lambda x: x, *arrays), shapes, dtype)
     return replace(program, source=lambda *arrays: again(lambda x: held(x)[()], *arrays))
