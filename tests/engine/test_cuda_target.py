@@ -164,7 +164,7 @@ def test_wrong_arrays(arm, gpu, rng):
         kernel(Array(q.astype(int)), Array(qd), Array(qdd))
     with pytest.raises(ShapeError, match=r"qd has shape \(5, 5\), expected \('...', 6\)"):
         kernel(Array(q), Array(qd[:, :5]), Array(qdd))
-    with pytest.raises(ShapeError, match="leading dimensions do not broadcast"):
+    with pytest.raises(ShapeError, match="batch dimensions do not broadcast"):
         kernel(Array(q), Array(qd[:2]), Array(qdd))
     with pytest.raises(ScalarTypeError, match="got 2 arrays, expected 3"):
         kernel(Array(q), Array(qd))

@@ -251,7 +251,7 @@ def test_wrong_arrays(arm, gpu, rng):
         (Array(qd.astype("float32")), ScalarTypeError, "qd holds float32, expected float64"),
         (Array(qd.astype(int)), ScalarTypeError, "qd holds <i8, expected float64 or float32 on the GPU"),
         (Array(qd[:, :5]), ShapeError, r"qd has shape \(5, 5\), expected \('...', 6\)"),
-        (Array(qd[:3]), ShapeError, "leading dimensions do not broadcast: q"),
+        (Array(qd[:3]), ShapeError, "the batch dimensions do not broadcast: q"),
     ):  # fmt: skip
         with pytest.raises(error, match=f"inverse_dynamics: {text}"):
             sixd.inverse_dynamics(arm, Array(q), wrong, Array(qdd))

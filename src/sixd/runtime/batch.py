@@ -146,11 +146,16 @@ def _dots(core: tuple[int, ...]) -> str:
     return "(" + ", ".join(["...", *(str(n) for n in core)]) + ")"
 
 
-def common_batch(where: str, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape to which the leading dimensions of arrays broadcast."""
+def common_batch(
+    where: str,
+    names: Sequence[str],
+    shapes: Sequence[tuple[int, ...]],
+    rule: Callable[..., tuple[int, ...]] = np.broadcast_shapes,
+) -> tuple[int, ...]:
+    """The shape to which the batch dimensions of arrays broadcast; ``rule(*shapes)`` is that of their library."""
     try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
+        return tuple(rule(*shapes))
+    except (ValueError, RuntimeError):
         listed = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(names, shapes, strict=True))
         raise ShapeError(
             f"{where}: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."

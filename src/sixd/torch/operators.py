@@ -133,7 +133,7 @@ def _results(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
 
 def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     made = handled(handle)
-    batch = batch_of(arrays, made.dimensions)
+    batch = batch_of(made.names, arrays, made.dimensions)
     return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from sixd.codegen.nvptx.launch import FARTHEST, block_of
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
+from sixd.runtime.batch import common_batch
 from sixd.runtime.cuda.arrays import (
     LOOKS,
     ArrayLayout,
@@ -215,7 +216,7 @@ class DeviceRoutine:
                     f"it on the GPU."
                 )
         layouts = [layout_of(where, *given) for given in zip(names, inputs, self.inputs, strict=True)]
-        batch = self._batch(names, layouts)
+        batch = common_batch(where, names, [layout.batch for layout in layouts])
         strided = bool(part.image.functions["strided"])
         shapes = tuple(batch + core for core in part.outputs)
         every, copied = [], []
@@ -237,14 +238,6 @@ class DeviceRoutine:
         if len(self._plans) >= MOST_PLANS:
             self._plans = {}
         return self._plans.setdefault(key, plan)
-
-    def _batch(self, names: Sequence[str], layouts: Sequence[ArrayLayout]) -> Shape:
-        shapes = [layout.batch for layout in layouts]
-        try:
-            return np.broadcast_shapes(*shapes)
-        except ValueError:
-            listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
-            raise ShapeError(f"{self.name}: leading dimensions do not broadcast: {listed}.") from None
 
     def _fits(self, batch: Shape, layout: ArrayLayout, core: Shape, strided: bool) -> bool:
         distance = row_stride(batch, layout)
