@@ -155,7 +155,7 @@ def test_wrong_arrays(arm, gpu, rng):
     q, qd, qdd = states(arm, rng, 5)
     kernel = sixd.compile(sixd.inverse_dynamics, arm, target="cuda")
     with pytest.raises(
-        DeviceError, match=r"qd is a numpy.ndarray in the memory of the processor, expected an array on"
+        DeviceError, match=r"qd is a numpy.ndarray in CPU memory, expected an array on"
     ):
         kernel(Array(q), qd, Array(qdd))
     with pytest.raises(ScalarTypeError, match="qdd holds float32, expected float64"):

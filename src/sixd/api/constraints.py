@@ -23,7 +23,7 @@ from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array
 
@@ -226,7 +226,7 @@ def mobility(model: System, q: Any = None) -> Mobility:
         rank = assembled_rank(model)
         others = tuple(model.nv - number for number in sorted(rank.branches - {rank.number}))
         return replace(mobility_at(model, rank.at), assembled=rank.assembles, in_other_branches=others)
-    require_processor(where, q=q)
+    require_cpu(where, q=q)
     array = np.asarray(q)
     if array.shape != (model.nq,) or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise ShapeError(f"{where}: q is {q!r}, expected one configuration of {model.nq} finite numbers.")

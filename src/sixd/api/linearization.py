@@ -12,7 +12,7 @@ from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.scalar import Array
 
 
@@ -73,7 +73,7 @@ def linearize(
 
 def _row(name: str, value: Any, n: int) -> Array:
     """The value as an array (n,) of finite floats."""
-    require_processor(WHERE, **{name: value})
+    require_cpu(WHERE, **{name: value})
     row = np.asarray(value)
     if row.shape != (n,) or row.dtype.kind not in "fiu" or not np.isfinite(row).all():
         raise ShapeError(f"{WHERE}: {name} is {value!r}, expected one array of {n} finite numbers.")

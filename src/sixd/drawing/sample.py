@@ -26,7 +26,7 @@ from sixd.model.joints import (
 )
 from sixd.model.model import Model
 from sixd.model.parts import FILE
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import quaternion_from_vector
 from sixd.spatial.scalar import Array, is_number, symbols_in
@@ -97,7 +97,7 @@ def read_configuration(model: Model, q: Any) -> tuple[Array, list[str] | None]:
     """Return q (nq,) as floats, and labels of the coordinates if q has symbols; q may be None."""
     if q is None:
         return bent(model), None
-    require_processor("draw", q=q)
+    require_cpu("draw", q=q)
     try:
         given = np.asarray(q, dtype=object)
     except ValueError:

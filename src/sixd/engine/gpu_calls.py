@@ -18,8 +18,7 @@ from sixd.engine.targets import cuda
 from sixd.errors import DeviceError, ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, common_kind, kind_of
-from sixd.runtime.cuda.arrays import look, read_array
+from sixd.runtime.arrays.registry import common_library, is_on_gpu, look, read_array
 from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.routine import MISSED
 from sixd.trace.program import Program
@@ -65,7 +64,7 @@ class GpuCalls:
         try:
             result = routine(names, given, out, partial(self._check, model))
         except DeviceError:
-            common_kind(self.function.name, names, given, out)
+            common_library(self.function.name, names, given, out)
             raise
         return result if out is not None else self.function.pack(result)
 
@@ -76,8 +75,8 @@ class GpuCalls:
         where = self.function.name
         if len(given) != len(names):
             raise ScalarTypeError(f"{where}: got {len(given)} arrays, expected {len(names)}: {', '.join(names)}.")
-        common_kind(where, names, given, out)
-        first = next((k for k, x in enumerate(given) if kind_of(x) == GPU), None)
+        common_library(where, names, given, out)
+        first = next((k for k, x in enumerate(given) if is_on_gpu(x)), None)
         if first is None:  # numbers alone
             raise ScalarTypeError(f"{where}: no argument is on a GPU, as out is. Copy the arguments there.")
         found = read_array(where, names[first], given[first])
@@ -158,7 +157,7 @@ class DeviceKernel:
         forced = f_ext is not None
         names = (*self.inputs, "f_ext") if forced else self.inputs
         given = (*ordered, f_ext) if forced else ordered
-        on_gpu = (read_array(self.name, n, x).dtype for n, x in zip(names, given, strict=True) if kind_of(x) == GPU)
+        on_gpu = (read_array(self.name, n, x).dtype for n, x in zip(names, given, strict=True) if is_on_gpu(x))
         routine = self._routine(forced, self.dtype or next(on_gpu, self._request.dtype))
         if not forced:
             self._recent = routine

@@ -15,7 +15,7 @@ from sixd.engine.targets import CodeTarget, c, cpu
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System
 from sixd.runtime import calls
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import library_of
 from sixd.runtime.cpython import Called, fast_calls
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
@@ -56,7 +56,7 @@ class Kernel(Called):
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
-        if not named and arrays and f_ext is None and kind_of(arrays[0]) == GPU:
+        if not named and arrays and f_ext is None and library_of(arrays[0]).on_gpu:
             return self._on_gpu(self.model, arrays, None, out, self._find)
         if f_ext is None and not named:
             for routine in tuple(self._plain.values()):

@@ -15,7 +15,7 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.ik.task_rows import FrameTask, total_mass
 from sixd.model.joints.base import parse_axis
 from sixd.model.system import System
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, require_unmasked
 from sixd.spatial.scalar import Array, is_number
 
@@ -192,7 +192,7 @@ def _are_rotations(value: Any) -> bool:
 def _checked(where: str, label: str, task: FrameTask, value: Any) -> Array:
     """The array of a target; raise if it has no rotations, or directions of no length. Rows with NaN pass."""
     require_unmasked(where, label, value)
-    require_processor(where, **{label: value})
+    require_cpu(where, **{label: value})
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.shape[array.ndim - len(task.shape) :] != task.shape:
         return value  # refused with the other arguments

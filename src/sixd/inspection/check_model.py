@@ -13,7 +13,7 @@ from sixd.model.model import Model
 from sixd.model.parts import Finding
 from sixd.model.system import System, require_system
 from sixd.model.validate import inertia_finding, property_findings
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import ArrayLike, is_object
 
@@ -80,7 +80,7 @@ def _constraint_findings(model: System) -> list[Finding]:
 
 
 def _findings_at(model: System, q: ArrayLike) -> list[Finding]:
-    require_processor("check", q=q)
+    require_cpu("check", q=q)
     configuration = np.asarray(q)
     if configuration.shape != (model.nq,) or configuration.dtype.kind not in "fiu":
         raise ShapeError(f"check: q is {q!r}, expected one configuration of {model.nq} numbers.")

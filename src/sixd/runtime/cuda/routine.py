@@ -11,32 +11,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sixd.codegen.nvptx.launch import FARTHEST, block_of
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
+from sixd.runtime.arrays.interface import NUMBERS, Look
+from sixd.runtime.arrays.layouts import ArrayLayout, DeviceArray, Shape, is_row_major, layout_of, row_major, row_stride
+from sixd.runtime.arrays.registry import LOOKS, library_of, look, maker_of, read_array
 from sixd.runtime.batch import common_batch
-from sixd.runtime.cuda.arrays import (
-    LOOKS,
-    ArrayLayout,
-    DeviceArray,
-    Look,
-    Shape,
-    is_row_major,
-    layout_of,
-    library_of,
-    look,
-    read_array,
-    row_major,
-    row_stride,
-)
 from sixd.runtime.cuda.device import Launch, LoadedKernel, device
 from sixd.runtime.cuda.driver import driver
 
 MOST_PLANS = 256  # of a routine; all are dropped then
 MISSED = object()  # instead of a result
-_NUMBERS = (float, int, np.float64, np.float32)
 
 
 class LaunchPlan(NamedTuple):
@@ -147,7 +133,7 @@ class DeviceRoutine:
         if plan is None:
             plan = self._make_plan(key, names, arrays, targets, check)
         number = common_device(self.name, names, looks)
-        library = library_of(self.name, arrays[0])
+        library: Any = library_of(arrays[0])
         if targets is not None:
             check_overlap(self.name, looks, plan.reaches, len(arrays))
         addresses = [address for _, address, _ in looks]
@@ -184,13 +170,13 @@ class DeviceRoutine:
 
     def _with_scalars(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The arrays, with plain numbers for scalars as arrays of the first array's library."""
-        if not any(type(arrays[k]) in _NUMBERS for k in self._scalars):
+        if not any(type(arrays[k]) in NUMBERS for k in self._scalars):
             return arrays
-        like = next((x for x in arrays if type(x) not in _NUMBERS), None)
+        like = next((x for x in arrays if type(x) not in NUMBERS), None)
         if like is None:
             return arrays
-        full = library_of(self.name, like).full
-        fill = {k: full(like, (), float(arrays[k])) for k in self._scalars if type(arrays[k]) in _NUMBERS}
+        full = maker_of(self.name, like).full
+        fill = {k: full(like, (), float(arrays[k])) for k in self._scalars if type(arrays[k]) in NUMBERS}
         return tuple(fill.get(k, x) for k, x in enumerate(arrays))
 
     # plans ----------------------------------------------------------------------------------------
@@ -219,11 +205,14 @@ class DeviceRoutine:
         batch = common_batch(where, names, [layout.batch for layout in layouts])
         strided = bool(part.image.functions["strided"])
         shapes = tuple(batch + core for core in part.outputs)
+        if targets is None:
+            maker_of(where, arrays[0])
         every, copied = [], []
         for k, (layout, core) in enumerate(zip(layouts, self.inputs, strict=True)):
             if self._fits(batch, layout, core, strided):
                 every.append((layout, core))
             else:
+                maker_of(where, arrays[0])
                 copied.append((k, batch + core))
                 every.append((_contiguous(batch, core), core))
         for k, core in enumerate(part.outputs):

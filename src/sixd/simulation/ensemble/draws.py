@@ -14,7 +14,8 @@ import numpy as np
 
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import DeviceError, ShapeError
-from sixd.runtime.array_libraries import GPU, describe, kind_of
+from sixd.runtime.arrays.interface import describe
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.simulation.arguments import whole
 from sixd.simulation.setup import named_start
 from sixd.spatial.scalar import Array
@@ -74,7 +75,7 @@ def make_rows(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Any) -
     own: dict[str, Array] = {}
     draws: dict[str, Callable[..., Any]] = {}
     for name, (x, core) in given.items():
-        if kind_of(x) == GPU:
+        if is_on_gpu(x):
             raise DeviceError(
                 f"{WHERE}: {_plain(name)} is a {describe(x)} on a GPU, expected an array of the processor, whose rows "
                 f"are sent to workers. Copy it, and give device='cuda' to compute on GPUs; or use sixd.simulate."

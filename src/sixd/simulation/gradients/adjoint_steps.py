@@ -20,7 +20,7 @@ from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import TraceError
 from sixd.model.memo import known_of, remember
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
@@ -204,7 +204,7 @@ _TO_TANGENT = Function("gradient", _pulled, ("q", "slopes"), {"slopes": ("nq",)}
 
 def tangent_gradient(system: System, q: Any, gradient: Any) -> Any:
     """Return the gradient (rows, nv) in the tangent space at q (rows, nq) from that by the entries of q (rows, nq)."""
-    if kind_of(q) == GPU:
+    if is_on_gpu(q):
         return evaluate(_TO_TANGENT, system, (), (q, gradient))
     shapes, dtype = {"q": (system.nq,), "slopes": (system.nq,)}, q.dtype.name
     # a short program, which is not worth compiling

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, unknown_name
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.gradients.adjoint_steps import (
     TAU,
@@ -51,7 +51,7 @@ def derivatives_of_step(
     if method not in FIXED_STEP:
         raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
     t, controller = finite_time(where, t), run.controller
-    require_processor(where, q=q, qd=qd, tau=tau, u=u, controller=controller, f_ext=run.f_ext, **run.parameters)
+    require_cpu(where, q=q, qd=qd, tau=tau, u=u, controller=controller, f_ext=run.f_ext, **run.parameters)
     if controller is not None and not callable(controller):
         raise ScalarTypeError(f"{where}: controller is {controller!r:.60}, expected a function. Give arrays as tau=.")
     if tau is not None and np.asarray(tau).dtype.kind not in "fiu":

@@ -20,7 +20,7 @@ import numpy as np
 
 from sixd import errors
 from sixd.model.system import System, register
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import positive
 from sixd.simulation.progress import Progress
 from sixd.spatial.scalar import Array
@@ -53,7 +53,7 @@ def picture(
     (48, 64, 3)
     """
     target = None if path is None else checked_path("picture", path, [".png"])[0]
-    require_processor("picture", q=q)
+    require_cpu("picture", q=q)
     shape = np.asarray(q, dtype=object).shape
     rows = np.reshape(q, (-1, shape[-1])) if len(shape) > 1 else [q]
     if not len(rows) or (path is not None and len(rows) > 1):

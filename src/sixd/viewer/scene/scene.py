@@ -23,7 +23,7 @@ from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
-from sixd.runtime.array_libraries import require_processor
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.scene.drawn_model import drawn_model
@@ -105,7 +105,7 @@ def _configuration(system: System, q: Any, motions: Sequence[ShownMotion], notes
 
 def read_configuration(system: System, q: Any) -> Array:
     """Return q (nq,) as floats; raise if it is not a configuration of the system."""
-    require_processor("view", q=q)
+    require_cpu("view", q=q)
     try:
         found = np.asarray(q, dtype=float)
     except (TypeError, ValueError):
