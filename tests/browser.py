@@ -27,7 +27,7 @@ FLAGS = (
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """A headless browser; skips the test where there is none."""
+    """A headless browser; skips the test if none is installed."""
     if CHROMIUM is None:
         pytest.skip("no browser: install Debian's package `chromium`")
     playwright = pytest.importorskip("playwright.sync_api", reason="no driver: install the Python package `playwright`")
@@ -60,7 +60,10 @@ class Watched:
         return self
 
     def until(self, condition: str) -> None:
-        """Wait until a condition in JavaScript holds; the driver's own function needs ``eval``, which the page forbids."""
+        """Wait until a condition in JavaScript holds.
+
+        The driver's own function needs ``eval``, which the page forbids.
+        """
         self.page.evaluate(
             f"""new Promise((done, fail) => {{
               const last = performance.now() + 30000;

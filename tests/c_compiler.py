@@ -16,7 +16,7 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler: neither gcc nor
 
 
 def build(code, folder, language="C99", optimize="-O2"):
-    """The compiled function, to be called with pointers."""
+    """Return the compiled function, which is called with pointers."""
     source, _ = code.save(folder)
     library = folder / f"{code.name}.so"
     command = [*COMPILERS[language], *STRICT, optimize, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
@@ -28,7 +28,7 @@ def build(code, folder, language="C99", optimize="-O2"):
 
 
 def call(function, program, *arrays, dtype=np.float64):
-    """The outputs; numbers beside them must not be written."""
+    """Return the outputs; the numbers next to them must not be written."""
     inputs = [np.array(a, dtype=dtype, order="C") for a in arrays]
     padded = [np.full(len(slot.entries) + 2, 77.0, dtype=dtype) for slot in program.outputs]
     function(*(pointer(a) for a in inputs), *(pointer(a[1:-1]) for a in padded))

@@ -6,7 +6,7 @@ from sixd.cli import group, run
 
 
 def caller(capsys, folder, monkeypatch):
-    """A function that runs a command in a folder: (status, standard output, standard error)."""
+    """A function that runs a command in a folder and returns (status, standard output, standard error)."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("sixd.slow_work.PATIENCE", float("inf"))  # messages must not depend on the speed of the machine
@@ -20,12 +20,12 @@ def caller(capsys, folder, monkeypatch):
 
 
 def find(name):
-    """The command of that name."""
+    """Return the command of that name."""
     return group.make_group("0").get_command(click.Context(click.Command("x")), name)
 
 
 def fails(result, status=1):
-    """The message, one sentence on standard error, of a command that did nothing else."""
+    """Return the one-sentence message on standard error of a command that failed without doing anything."""
     assert result[0] == status
     assert result[1] == ""
     assert result[2].startswith("error: ")

@@ -20,8 +20,10 @@ BOTH = ("compiled", "plain")
 
 
 def pytest_configure(config):
-    """Make a cache of compiled code for this run, shared by its processes, which Ctrl-C interrupts: programs that a shell
-    starts in the background ignore it, and all that they start."""
+    """Make a cache of compiled code for this run, which its processes share.
+
+    Ctrl-C interrupts them: a shell starts background programs such that they, and all their children, ignore it.
+    """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "SIXD_CACHE_DIR" not in os.environ:
@@ -31,7 +33,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def code_of_calls():
-    """Load the code of calls, which is made once in a process: tests count what is compiled for them."""
+    """Load the code of calls, which is made once per process: tests count what is compiled for their own calls."""
     calls.shell(artifact.shell)
 
 
@@ -47,26 +49,28 @@ def targets_of(item):
     return mark.args if mark else ()
 
 
-# compiled laws run in ``make test`` on one tree that has every joint type, on these in ``make long``. Compiling is nearly
-# all of their time: of 100 s of laws, the plain algorithms took 6
+# compiled laws run in ``make test`` on one tree that has every joint type, on these in ``make long``. Compiling takes
+# nearly all
+# of the time: of 100 s of laws, the plain algorithms needed 6
 REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2", "quadruped", "gripper"}
 # fixtures that start processes or a browser, which takes seconds
 SLOW_FIXTURES = {"cluster", "browser"}
 
 
 def takes_long(item):
-    """Whether a test belongs to ``make long`` by its parameters and fixtures."""
+    """Whether the parameters and fixtures of a test put it into ``make long``."""
     words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
     return ("compiled" in words and words & REPEATS) or SLOW_FIXTURES & set(item.fixturenames)
 
 
-# of the cases of a test that is marked ``many``, ``make test`` runs every eighth, from the first on, and ``make long`` the
-# others: the everyday tests take 5:15 instead of some 14 minutes on two cores, and touch everything
+# of the cases of a test that is marked ``many``, ``make test`` runs every eighth, starting with the first, and ``make
+# long``
+# the others: the everyday tests then need 5:15 instead of some 14 minutes on two cores, and still touch everything
 EVERY = 8
 
 
 def without_each(items):
-    """The cases of tests marked ``many``, but every eighth of each test."""
+    """Return the cases of tests marked ``many`` that ``make test`` skips: all except every eighth of each test."""
     cases = [item for item in items if item.get_closest_marker("many")]
     for _, group in itertools.groupby(cases, lambda item: (item.path, item.originalname)):
         yield from (item for k, item in enumerate(group) if k % EVERY)
@@ -74,8 +78,10 @@ def without_each(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark long tests, and leave the two largest models of dm_control to the plain algorithms: compiling for them takes
-    a minute, and talos, of the same size, is compiled."""
+    """Mark long tests, and run the two largest models of dm_control by the plain algorithms only.
+
+    Compiling for them needs a minute, and talos, which has the same size, is compiled.
+    """
     for item in itertools.chain(filter(takes_long, items), without_each(items)):
         item.add_marker(pytest.mark.long)
     large = [i for i in items if "compiled-dog.xml" in i.name or "compiled-humanoid_CMU.xml" in i.name]
@@ -108,14 +114,14 @@ def pytest_runtest_call(item):
         return (yield)
     except BaseException as error:
         for e in filter(lambda e: isinstance(e, sixd.MissingPackageError), causes(error)):
-            cause = e.__context__  # only where the package is really not there
+            cause = e.__context__  # only if the package is really missing
             if isinstance(cause, ImportError) and importlib.util.find_spec(str(cause.name).partition(".")[0]) is None:
                 pytest.skip(str(e))
         raise
 
 
 def causes(error):
-    """Yield an exception and those that led to it: pytest.warns and others raise one of their own."""
+    """Yield an exception and those that caused it: pytest.warns and others raise an exception of their own."""
     while error is not None:
         yield error
         error = error.__context__

@@ -1,4 +1,4 @@
-"""Control laws for tests of worker processes, in a module of their own that workers import quickly."""
+"""Controllers for tests of worker processes, in a module of their own that workers import quickly."""
 
 import os
 
@@ -40,7 +40,7 @@ class Unspeakable(Exception):
 
 
 class Integral:
-    """A controller with a memory."""
+    """A controller that stores a sum."""
 
     def __init__(self):
         self.sum = 0.0

@@ -77,9 +77,8 @@ def _scoped(plant: Any, part: Any) -> str:
 
 
 def our_name(model, name):
-    """Return the name here of what drake calls MODEL::NAME: without the only model of a file.
-
-    drake counts a joint to the model of its child, which is not always the one that it is written in.
+    """Return our name of drake's MODEL::NAME: without MODEL if it is the only model of a file. drake assigns a joint to
+    the model of its child, which may differ from the model in which it is written.
     """
     known = (*model.frames, *model.joint_names)
     last = name.rpartition("::")[2]

@@ -1,6 +1,6 @@
-"""A driver and arrays of a GPU in the memory of the processor, whose kernels are run by ``warp``.
+"""A driver and arrays of a GPU in the memory of the CPU, whose kernels are run by ``warp``.
 
-``install(monkeypatch)`` puts the driver in the place of NVIDIA's library; kernels are then LLVM code instead of PTX.
+``install(monkeypatch)`` replaces NVIDIA's library by this driver; kernels are then LLVM code instead of PTX.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _on(number):
 class Library:
     """The functions of the driver that are used, with their arguments as ctypes passes them."""
 
-    memory = 2**30  # bytes that an array can have
+    memory = 2**30  # number of bytes that an array can have
 
     def __init__(self, devices=1):
         self.devices, self.images, self.linked, self.launches = devices, [], b"", []
@@ -103,7 +103,7 @@ class Library:
 
     @property
     def contexts(self):
-        """Those of this thread, the current one last."""
+        """Return the contexts of this thread, the current one last."""
         return self.local.__dict__.setdefault("contexts", [])
 
     def cuInit(self, flags):

@@ -29,7 +29,7 @@ def program(dtype="float64", name="x"):
 
 
 def arguments(rng, count):
-    """Rows (count, 13): of usual size; every fourth has rotations next to 0, every fourth next to pi."""
+    """Return samples (count, 13) of usual size; every fourth has rotations next to 0, every fourth next to pi."""
     x = rng.uniform(-1, 1, (count, SIZE))
     x[1::4, :3] *= 1e-9
     x[1::4, 10:] *= 1e-17

@@ -8,7 +8,7 @@ _PACKAGES = ("cupy", "torch", "jax")
 
 
 def blocks_with(package):
-    """The blocks that import a package, or none of them if it is ""; at least one."""
+    """Return the blocks that import a package, or the blocks that import none if it is ""; at least one."""
     blocks = re.findall(r"^```python\n(.*?)^```$", _PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     needed = [[p for p in _PACKAGES if re.search(rf"^import {p}\b", block, flags=re.MULTILINE)] for block in blocks]
     found = [block for block, own in zip(blocks, needed, strict=True) if own == [package] * bool(package)]

@@ -13,7 +13,7 @@ OPTIONS = '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinert
 
 
 def mujoco_model(model, dt):
-    """The mechanism through URDF text, without limits and collisions; 200 iterations, to the last bit."""
+    """Return the mechanism through URDF text, without limits and collisions; 200 iterations, to the last bit."""
     bare = dataclasses.replace(model, visuals=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
@@ -32,14 +32,14 @@ def tight(theirs, dt):
 
 
 def friction_run(model, q, qd, duration, dt):
-    """States (r, nq), (r, nv) of MuJoCo's run with frictionloss at every ms."""
+    """Return the states (r, nq), (r, nv) of MuJoCo's run with frictionloss at every ms."""
     theirs = mujoco_model(model, dt)
     theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     return run(model, theirs, q, qd, duration, dt)
 
 
 def run(model, theirs, q, qd, duration, dt, control=None):
-    """States at every ms; ``control(t, data) -> qfrc_applied`` is called at every step."""
+    """Return the states at every ms; ``control(t, data) -> qfrc_applied`` is called at every step."""
     data = mujoco.MjData(theirs)
     data.qpos, data.qvel = sixd.interop.to_mujoco(
         model, np.asarray(q, float), np.asarray(qd, float), mujoco_model=theirs
@@ -57,10 +57,10 @@ def run(model, theirs, q, qd, duration, dt, control=None):
 
 
 def ground_model(model, balls, friction, dt):
-    """The mechanism on a plane z = 0: balls (frame -> (x, y, z, radius)) with hard contact.
+    """Return the mechanism on a plane z = 0: balls (frame -> (x, y, z, radius)) with hard contact.
 
-    Coulomb's law as nearly as MuJoCo has it: elliptic cones, contacts of dimension 3, solref (2 dt, 1) and solimp
-    0.99999 (a contact stops within a step), impratio 10 (tangents are ten times as hard as normals).
+    The settings are as close to Coulomb's law as MuJoCo allows: elliptic cones, contacts of dimension 3, solref (2 dt,
+    1) and solimp 0.99999 (a contact stops within a step), impratio 10 (tangents are ten times as hard as normals).
     """
     bare = dataclasses.replace(model, visuals=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")

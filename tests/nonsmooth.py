@@ -20,7 +20,7 @@ def rod(inertia=2e-5, friction=0.1):
 
 
 def stuck_pendulum():
-    """A pendulum whose weight, at most 4.9 N m, is less than the friction in its hinge, 6 N m."""
+    """A pendulum whose weight, at most 4.9 N m, is smaller than the friction in its hinge, 6 N m."""
     builder = sixd.ModelBuilder("stuck pendulum")
     inertia = sixd.Inertia(1.0, (0, 0, -0.5), (0.01, 0.01, 0.01))
     builder.add_body("link", "world", sixd.Revolute("y"), inertia=inertia, friction=6.0)
@@ -38,10 +38,10 @@ def slider(stiffness=0.0):
 
 
 def oscillator_motion(t, x0=0.105):
-    """Position and velocity (n,) of the slider on its spring, let go at x0 > 0 at rest.
+    """Return position and velocity (n,) of the slider on its spring, released at x0 > 0 at rest.
 
-    Each half period π/ω is a cosine about ±F/k, whose amplitude is 2F/k smaller than the one before; it rests from the
-    first turning point on at which the spring is weaker than friction.
+    Each half period π/ω is a cosine about ±F/k, whose amplitude is 2F/k smaller than that before. The slider stays at
+    rest from the first reversal at which the spring is weaker than friction.
     """
     rate, offset = np.sqrt(SLIDER["stiffness"] / SLIDER["mass"]), SLIDER["friction"] / SLIDER["stiffness"]
     half, turn, begin = np.pi / rate, x0, 0.0
@@ -59,9 +59,9 @@ def oscillator_motion(t, x0=0.105):
 
 
 def belt_force(speed):
-    """The spring's force on a mass that lies on a belt of this speed, in the frame of the belt, as a controller.
+    """Return the spring's force on a mass on a belt of this speed, in the frame of the belt, as a controller.
 
-    q is the position relative to the belt, so that friction acts on q̇; the mass is at q + speed t.
+    q is the position relative to the belt, so friction acts on q̇; the mass is at q + speed t.
     """
 
     def law(t, q, qd):
@@ -71,10 +71,10 @@ def belt_force(speed):
 
 
 def belt_motion(t, speed):
-    """Position and velocity (n,) relative to the belt of a mass that starts at rest on it, its spring slack.
+    """Return position and velocity (n,) relative to the belt of a mass that starts at rest on it, with a slack spring.
 
-    It rides along until k x = F, at x = F/k, and slips from then on: ẍ = F - k x. When its speed next reaches that of
-    the belt, after a period 2π/ω, it begins again to slip at once, as the spring's force is F at this moment.
+    It moves with the belt until k x = F, at x = F/k, and then slips: ẍ = F - k x. After a period 2π/ω its speed is that
+    of the belt again. It begins to slip again at once, because the spring's force is then F.
     """
     rate, reach = np.sqrt(SLIDER["stiffness"] / SLIDER["mass"]), SLIDER["friction"] / SLIDER["stiffness"]
     t = np.asarray(t, float)
@@ -92,20 +92,20 @@ def free_body(inertia, name="body"):
 
 
 def lying_box(size=(0.2, 0.2, 0.1), mass=1.0):
-    """A box on a free joint, its lower corners (4, 3), and its configuration flat on z = 0."""
+    """Return a box on a free joint, its lower corners (4, 3), and its configuration flat on z = 0."""
     x, y, z = np.asarray(size) / 2
     corners = [(i * x, j * y, -z) for i in (-1, 1) for j in (-1, 1)]
     return free_body(sixd.box(*size, mass=mass), "box"), corners, np.array([1.0, 0, 0, 0, 0, 0, z])
 
 
 def on_slope(angle, height):
-    """The normal (3,) of a plane through the origin that falls towards +x, and q (7,) of a body flat on it."""
+    """Return the normal (3,) of a plane through the origin that falls towards +x, and q (7,) of a body flat on it."""
     normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
     return normal, np.concatenate([[np.cos(angle / 2), 0, np.sin(angle / 2), 0], normal * height])
 
 
 def velocity_of_origin(model, q, qd, frame):
-    """(…, 3) velocity of a frame's origin in world axes."""
+    """Return the velocity (…, 3) of a frame's origin in world axes."""
     return np.asarray(sixd.velocity(model, q, qd, frame, expressed_in="aligned"))[..., 3:]
 
 
@@ -114,12 +114,14 @@ FOOT_RADIUS = 0.022  # of the go2 [m]
 
 
 def go2_feet():
-    """The four feet of the go2 as balls (frame -> (x, y, z, radius)), for ``sixd.Ground`` and ``sixd.RigidGround``."""
+    """Return the four feet of the go2 as balls (frame -> (x, y, z, radius)), for ``sixd.Ground`` and
+    ``sixd.RigidGround``.
+    """
     return {f"{leg}_foot": (0.0, 0.0, 0.0, FOOT_RADIUS) for leg in LEGS}
 
 
 def go2_stance(model, above=0.0, thigh=0.8, calf=-1.6):
-    """A configuration with bent legs whose lowest foot is this high over z = 0 [m]."""
+    """Return a configuration with bent legs whose lowest foot is this high above z = 0 [m]."""
     q = model.neutral()
     for leg in LEGS:
         q[model.q_slice(f"{leg}_thigh_joint")], q[model.q_slice(f"{leg}_calf_joint")] = thigh, calf
@@ -130,21 +132,23 @@ def go2_stance(model, above=0.0, thigh=0.8, calf=-1.6):
 
 
 def go2_pd(model, q, kp=60.0, kd=2.0):
-    """A PD law on the legs that keeps them as in q; the base is free."""
+    """Return a PD controller that keeps the legs at q; the base is free."""
     gains = np.ones(model.nv)
     gains[model.v_slice(model.joint_names[0])] = 0.0
     return sixd.controllers.PD(q, kp * gains, kd * gains, model=model)
 
 
 def deepest_foot(model, q):
-    """How far (m) the lowest foot is below z = 0 at any of the configurations (…, nq)."""
+    """Return how far (m) the lowest foot is below z = 0 at any of the configurations (…, nq)."""
     low = [np.asarray(sixd.pose(model, q, f"{leg}_foot"))[..., 2, 3].min() - FOOT_RADIUS for leg in LEGS]
     return max(0.0, -min(low))
 
 
 def sledge():
-    """A free body on two hinged runners with six points each, and configurations on the ground: tilted runners, which
-    touch it with two points each, flat ones, and one of each kind."""
+    """Return a free body on two hinged runners with six points each, and three configurations on the ground.
+
+    The runners are tilted and touch it with two points each, or flat, or one of each kind.
+    """
     feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
     builder = sixd.ModelBuilder("sledge")
     builder.add_body("sledge", "world", sixd.Free(), inertia=sixd.box(0.2, 0.2, 0.1, mass=2.0))

@@ -1,4 +1,4 @@
-"""The plain algorithms in the place of compiled code: every law and oracle holds for both."""
+"""The plain algorithms in place of compiled code: every law and every comparison holds for both."""
 
 import contextlib
 import math
@@ -13,7 +13,7 @@ from sixd.runtime.routine import CodeForm
 
 @contextlib.contextmanager
 def plain_algorithms():
-    """The public functions run the plain algorithms, whatever was compiled before for the same models."""
+    """Let the public functions run the plain algorithms, even if code was compiled before for the same models."""
     routine, PlainRoutine.rows = artifact.routine, 0
     memo.clear()
     artifact.routine = PlainRoutine
@@ -25,20 +25,20 @@ def plain_algorithms():
 
 
 class PlainRoutine:
-    """Stands for a Routine: evaluates the algorithm on every row, and has every result looked at."""
+    """Replaces a Routine: evaluates the algorithm on every sample, and has every result checked."""
 
     def __init__(self, model, request):
         self.model, self.request, self.dtype = model, request, request.dtype
 
-    rows = 0  # that were evaluated in this test
+    rows = 0  # the arrays that were evaluated in this test
     code = None
 
     def quick(self, arrays, out):
-        """No short way in."""
+        """There is no fast entry."""
 
     def first_part(self, batch):
         function, model = self.request.function, self.model
-        outputs = [np.shape(x) for x in self._row(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
+        outputs = [np.shape(x) for x in self._sample(*(np.zeros(function.core(model, n)) for n in self.request.arrays))]
         examined = function.solves and isinstance(model, Model)
         singular = singular_joints(model, function.prescribed(self.request.choices)) if examined else ()
         return CodeForm(None, tuple(outputs), 0, tuple(model.joint_index(n) for n in singular))
@@ -49,7 +49,7 @@ class PlainRoutine:
         rows = [
             np.broadcast_to(a, batch + c).reshape((count, *c)).astype(float) for a, c in zip(arrays, cores, strict=True)
         ]
-        results = [self._row(*(r[k] for r in rows)) for k in range(count)]
+        results = [self._sample(*(r[k] for r in rows)) for k in range(count)]
         shapes = self.first_part(batch).outputs
         columns = [np.array([r[j] for r in results], dtype=self.dtype) for j in range(len(shapes))]
         made = [c.reshape(batch + s) for c, s in zip(columns, shapes, strict=True)]
@@ -57,7 +57,7 @@ class PlainRoutine:
             place[...] = result
         return [x[()] for x in made] if out is None else list(out), True
 
-    def _row(self, *row):
+    def _sample(self, *row):
         request = self.request
         PlainRoutine.rows += 1
         with np.errstate(all="ignore"):

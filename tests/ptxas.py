@@ -14,7 +14,7 @@ import pytest
 
 @cache
 def ptxas():
-    """The path of the assembler; None if there is none."""
+    """Return the path of the assembler; None if it is not installed."""
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
     found = [path for folder in folders for path in sorted(folder.glob("*/bin/ptxas*"))]

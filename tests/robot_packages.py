@@ -25,7 +25,7 @@ from sixd.io.files import read_source
 from sixd.io.xacro_files import expand
 
 PACKAGES = ("drake", "pybullet", "genesis-world", "robosuite")
-# what drake refuses, elements that SDF does not have, or replaces by a body of its own: masses of zero
+# what drake rejects: elements that SDF does not have; masses of zero, which drake replaces by a body of its own
 MENDED = {
     r"<mass>0(\.0*)?</mass>": "<mass>1</mass>",
     r"<contact>.*?</contact>": "",
@@ -47,8 +47,8 @@ def unpack(folder: Path) -> list[Path]:
     return sorted(p for p in files.rglob("*") if p.suffix in (".sdf", ".world", ".xacro"))
 
 
-def beside_drake(path: Path, model: sixd.Model) -> str:
-    """Compare an SDF file with what drake reads in it; if drake cannot take it, a copy that it can."""
+def against_drake(path: Path, model: sixd.Model) -> str:
+    """Compare an SDF file with drake's reading of it; if drake rejects the file, with its reading of an accepted copy."""
     if isinstance(drake_models.pydrake, Missing):
         return "drake is not installed"
     try:
@@ -66,8 +66,8 @@ def beside_drake(path: Path, model: sixd.Model) -> str:
     return "as drake, in a copy without masses of zero and collisions"
 
 
-def beside_pinocchio(path: Path, model: sixd.Model) -> str:
-    """Compare an expanded xacro file with what Pinocchio reads in it, at a random configuration."""
+def against_pinocchio(path: Path, model: sixd.Model) -> str:
+    """Compare an expanded xacro file with Pinocchio's reading of it, at a random configuration."""
     if isinstance(pin, Missing):
         return "Pinocchio is not installed"
     theirs = pin.buildModelFromXML(expand(read_source(path), None, (), trust=True, all_known=True).data.decode())
@@ -90,7 +90,7 @@ def main(folder: Path) -> int:
     for path in unpack(folder):
         try:
             model = quiet_load(path, trust=True)
-            said = beside_pinocchio(path, model) if path.suffix == ".xacro" else beside_drake(path, model)
+            said = against_pinocchio(path, model) if path.suffix == ".xacro" else against_drake(path, model)
             counts["loaded"] += 1
             counts["compared"] += said.startswith("as ")
             said = f"nv = {model.nv}, {said}"

@@ -61,7 +61,7 @@ def pinocchio_model(path: Path, *, floating: bool = False):
 
 
 class ByName:
-    """Maps states between a sixd model and Pinocchio's by joint name, written out from the two conventions."""
+    """Maps states between a sixd model and Pinocchio's by joint name, as the two conventions define them."""
 
     def __init__(self, model: sixd.Model, pinocchio) -> None:
         self.model, self.pinocchio = model, pinocchio
@@ -90,5 +90,5 @@ class ByName:
         return out
 
     def back(self, x):
-        """Pinocchio's vector or square matrix in sixd's order."""
+        """Return Pinocchio's vector or square matrix in sixd's order."""
         return x[self.columns] if x.ndim == 1 else x[np.ix_(self.columns, self.columns)]

@@ -11,17 +11,17 @@ SEEDS = range(3)
 
 
 def trees():
-    """Random trees over every joint kind."""
+    """Random trees with every joint type."""
     return [sixd.zoo.random_tree(seed) for seed in SEEDS]
 
 
 def single_joint(kind, *, passive=True):
-    """A moving base body, then a body on a joint of that kind."""
+    """Return a moving base body, and a body on a joint of that type."""
     return sixd.zoo.random_tree(7, kinds=("revolute", kind), passive=passive)
 
 
 def states(model, rng, count=4):
-    """States (q, qd, qdd); the second has every angle beside 0, the third beside pi and quaternions beside -1."""
+    """States (q, qd, qdd); the second has every angle near 0, the third near pi, with quaternions near -1."""
     for k in range(count):
         q = model.random_configuration(rng)
         if k in (1, 2):
@@ -40,7 +40,7 @@ def _awkward(model, rng, near):
 
 
 KINDS = JOINT_KINDS
-# functions of a frame that can move in all directions
+# functions of a frame that must be able to move in all directions
 OPERATIONAL = ("operational_inertia", "operational_bias", "dynamically_consistent_inverse", "null_space_projector")
 
 
@@ -60,7 +60,7 @@ class Parabola(sixd.Joint):
 
 
 def constrained(model, *constraints):
-    """The model with these constraints added to its own."""
+    """Return the model with these constraints added to its own."""
     builder = sixd.ModelBuilder.from_model(model)
     for c in constraints:
         builder.add_constraint(c)

@@ -1,4 +1,4 @@
-"""Scalars that NumPy does not know: they compute, but an algorithm that branches on one or converts it fails."""
+"""Scalars unknown to NumPy: they compute, but an algorithm that branches on one or converts it fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Opaque:
-    """A float behind arithmetic alone; truth, conversion and comparison raise, as for a traced scalar."""
+    """A float that has arithmetic only; truth, conversion and comparison raise, as for a traced scalar."""
 
     def __init__(self, value):
         self._hidden = value
@@ -58,12 +58,12 @@ class Opaque:
 
 
 def hide(array):
-    """An object array of opaque scalars."""
+    """Return an object array of opaque scalars."""
     return np.array([Opaque(float(x)) for x in np.ravel(array)], dtype=object).reshape(np.shape(array))
 
 
 def reveal(array):
-    """The floats behind an array of opaque scalars and numbers."""
+    """Return the floats behind an array of opaque scalars and numbers."""
     return np.array([Opaque._value(x) for x in np.ravel(array)], dtype=float).reshape(np.shape(array))
 
 
@@ -77,7 +77,7 @@ BINARY = {"atan2": math.atan2, "minimum": min, "maximum": max, "hypot": math.hyp
 
 
 class Condition:
-    """A comparison that has not been decided: it selects, but has no truth."""
+    """A comparison without a truth value: it can only select."""
 
     def __init__(self, holds):
         self.holds = holds
@@ -90,7 +90,7 @@ class Condition:
 
 
 class Foreign:
-    """A scalar that NumPy does not know, as a tracer's: arithmetic and methods, but no truth and no float."""
+    """A scalar unknown to NumPy, like a tracer's: arithmetic and methods, but no truth value and no float."""
 
     def __init__(self, value):
         self.value = value

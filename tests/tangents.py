@@ -1,4 +1,4 @@
-"""The tangent of a recipe: directional derivatives along all steps, forward. An independent check of its adjoint."""
+"""The tangent of a recipe: forward directional derivatives through all steps. An independent check of its adjoint."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sixd.trace.stages import trace_stages
 
 
 def _pushed(program, dtype="float64"):
-    """The program (inputs…, rates of inputs…) -> rates of outputs."""
+    """Return the program (inputs…, rates of inputs…) -> rates of outputs."""
     shapes = {f"in{k}": slot.shape for k, slot in enumerate(program.inputs)}
     rates = {f"rate{k}": slot.shape for k, slot in enumerate(program.inputs)}
 
@@ -32,7 +32,7 @@ def _pushed(program, dtype="float64"):
 
 
 def tangent(recipe):
-    """The recipe whose state are also rates of the state, and whose series and constants have rates, too."""
+    """Return the recipe whose state includes the rates of the state, and whose series and constants have rates too."""
     own = {name: recipe.memory[name] for name in recipe.given}
     state = {name: own[name] for name in recipe.state}
     series = {name: own[name] for name in recipe.series}
@@ -58,7 +58,7 @@ def tangent(recipe):
                 program = work.slope()
                 inputs[: len(found)] = found
             moved = tuple(x * 0 for x in found)
-            # dy = S_x dx + S_y dy, iterated as often as a contraction needs
+            # dy = S_x dx + S_y dy, iterated until the contraction has converged
             for _ in range((1 if work.most == 1 else 12) if inputs else 0):
                 along[: len(found)] = moved if work.most > 1 else along[: len(found)]
                 if id(program) not in pushed:
@@ -74,7 +74,7 @@ def tangent(recipe):
 
 
 def pushed_cost(setup, method, cost, h, taus, along):
-    """The rates of q, qd and the sum of the cost at the end, along rates of the start's q, qd and the forces.
+    """Return the rates of q, qd and the sum of the cost at the end, along rates of the initial q, qd and the forces.
 
     ``cost`` is the program of a cost; taus (steps, nv); ``along`` has "q" (nq,), "qd" (nv,), "tau" (steps, nv).
     """

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and what killed processes leave."""
+"""Files that are written completely or not at all, and remains of killed processes."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ with whole_file(Path(sys.argv[1])) as file:
 
 
 def writer(path):
-    """A process that has written half of a file, and waits for the end of its input to finish."""
+    """A process that has written half of a file, and finishes when its input ends."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], env=environment, **pipes)
@@ -40,8 +40,8 @@ def drafts(folder):
 
 @pytest.mark.long
 @posix
-def test_the_next_to_write_removes_what_the_killed_left(tmp_path):
-    """But not what a living process writes, nor what is of another file."""
+def test_the_next_writer_removes_remains_of_killed_ones(tmp_path):
+    """It keeps what a living process writes, and what belongs to other files."""
     path = tmp_path / "a[1]+.npz"
     other = {".b.npz.00000000.tmp", ".a[1]+.npz.mine.tmp", "a[1]+.npz.00000000.tmp"}
     for name in other:
@@ -61,8 +61,8 @@ def test_the_next_to_write_removes_what_the_killed_left(tmp_path):
 
 
 @posix
-def test_a_draft_is_made_again_if_another_took_it_for_abandoned(tmp_path, monkeypatch):
-    """Between its making and its lock."""
+def test_a_draft_is_made_again_if_another_process_removed_it(tmp_path, monkeypatch):
+    """Another process may remove it between its creation and its lock."""
     flock, taken = atomic.fcntl.flock, []
 
     def late(file, how):
@@ -80,7 +80,7 @@ def test_a_draft_is_made_again_if_another_took_it_for_abandoned(tmp_path, monkey
 
 @pytest.mark.parametrize("locks", [True, False])
 def test_errors_leave_nothing(locks, tmp_path, monkeypatch):
-    """Where there are no locks too, as on Windows."""
+    """Also on systems without locks, such as Windows."""
     if not locks:
         monkeypatch.setattr(atomic, "fcntl", None)
     path = tmp_path / "a.txt"
@@ -98,7 +98,10 @@ def test_errors_leave_nothing(locks, tmp_path, monkeypatch):
 
 @posix
 def test_streams_are_written_to_not_replaced(tmp_path):
-    """A pipe gets all of it, a file that a shell has opened at its end, as after >>; neither gets anything on an error."""
+    """A pipe gets all of it; a file that a shell opened for appending (>>) gets it at its end.
+
+    Neither gets anything on an error.
+    """
     ours, theirs = os.pipe()
     write_together({Path(f"/dev/fd/{theirs}"): "text"})
     with pytest.raises(TypeError), whole_file(Path(f"/dev/fd/{theirs}")) as file:

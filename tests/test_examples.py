@@ -1,4 +1,4 @@
-"""Every example runs, and every example in a docstring says what it prints."""
+"""Every example runs, and every example in a docstring prints what it shows."""
 
 import contextlib
 import doctest
@@ -21,7 +21,7 @@ from peers import mujoco
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sixd.__path__, "sixd."))
-LEARNING = re.compile(r"^import (torch|jax)$", re.MULTILINE)  # an example that needs one: tests/ml runs it
+LEARNING = re.compile(r"^import (torch|jax)$", re.MULTILINE)  # an example that needs this package: tests/ml runs it
 
 
 @pytest.mark.parametrize("path", [p for p in EXAMPLES if not LEARNING.search(p.read_text())], ids=lambda p: p.stem)
@@ -34,7 +34,7 @@ def test_example_runs(path, monkeypatch, capsys, tmp_path):
     assert path.read_text().startswith('"""')
 
 
-def test_first_look_takes_a_file(tmp_path, monkeypatch, capsys):
+def test_first_look_accepts_a_file(tmp_path, monkeypatch, capsys):
     file = tmp_path / "arm.urdf"
     sixd.to_urdf(sixd.zoo.panda_arm(), file)
     monkeypatch.setattr(sys, "argv", ["00_first_look.py", str(file)])
@@ -64,7 +64,7 @@ def test_snippets_run(file, tmp_path, monkeypatch):
 
 
 def test_snippets_that_need_no_gpu():
-    """Blocks of the guide on GPUs that run everywhere; others run in tests/gpu and tests/ml."""
+    """Blocks of the guide on GPUs that run everywhere; the others run in tests/gpu and tests/ml."""
     for block in blocks_with(""):
         exec(block, {})
 
@@ -88,14 +88,14 @@ def test_snippets_that_need_no_gpu():
     ],
 )
 def test_guides_print_what_they_show(name, least, tmp_path, monkeypatch):
-    """The Python of a guide runs in order in one namespace; a block in another language is what was printed."""
-    monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text sets it as well; undone here
+    """The Python of a guide runs in order in one namespace; a block in another language is the printed output."""
+    monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path))  # the text also sets it; undone here
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.chdir(tmp_path)  # some blocks write files
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     assert len(blocks) >= least
-    assert "<mujoco" not in text or mujoco.MjModel  # MuJoCo reads it
+    assert "<mujoco" not in text or mujoco.MjModel  # MuJoCo reads the file
     names: dict = {}
     printed = ""
     for language, block in blocks:

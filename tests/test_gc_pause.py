@@ -1,4 +1,4 @@
-"""Pauses of the garbage collector: over threads, errors and forks, the collector is afterwards as it was before."""
+"""Pauses of the garbage collector: after threads, errors and forks, the collector is in the same state as before."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ def collector():
     (gc.enable if enabled else gc.disable)()
 
 
-def test_the_collector_rests_inside_and_runs_afterwards():
+def test_the_collector_pauses_inside_and_runs_afterwards():
     pause = Pause()
     with pause:
         assert not gc.isenabled()
@@ -28,7 +28,7 @@ def test_the_collector_rests_inside_and_runs_afterwards():
     assert gc.isenabled()
 
 
-def test_a_collector_that_the_user_has_stopped_stays_so():
+def test_a_collector_that_the_user_stopped_stays_stopped():
     gc.disable()
     with PAUSED:
         pass
@@ -80,7 +80,7 @@ def test_the_last_of_several_threads_ends_the_pause():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize("own", [True, False])
 def test_a_forked_child_collects(own):
-    """Whether the pause is that of the forking thread or of another, which the child lacks."""
+    """The child lacks the other threads. The pause may be that of the forking thread or of another one."""
     pause, inside, leave = Pause(), threading.Event(), threading.Event()
 
     def hold():

@@ -1,4 +1,4 @@
-"""The picture of growth that the benchmarks draw: well-formed, small, with every series that was measured."""
+"""The picture of growth that the benchmarks draw: well-formed, small, with every measured series."""
 
 import xml.etree.ElementTree as ET
 
@@ -12,7 +12,7 @@ FULL = {("growth", w, str(n), s): 20.0 * n**1.1 / scale for w in COLOURS for n i
 
 
 def paths(picture, dashed):
-    """The lines of ours, or of Pinocchio's."""
+    """Return the lines of ours, or of Pinocchio's."""
     found = [p for p in picture.iter(f"{SVG}path") if p.get("fill") == "none"]
     return [p for p in found if (p.get("stroke-dasharray") is not None) == dashed]
 
@@ -38,7 +38,7 @@ def test_points_are_inside_the_picture():
 
 @pytest.mark.parametrize("measured", [{}, {("growth", "aba", "10", "sixd"): 100.0}], ids=["nothing", "one number"])
 def test_a_part_of_a_run(measured):
-    """A trial measures less; panels without numbers stay empty."""
+    """A trial run measures fewer series; panels without numbers stay empty."""
     picture = ET.fromstring(draw(measured))
     assert len(paths(picture, dashed=False)) == len(measured)
     assert not paths(picture, dashed=True)

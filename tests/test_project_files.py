@@ -34,7 +34,7 @@ def test_hooks_run_what_make_lint_runs():
 
 
 def test_processes_with_jax_share_a_gpu():
-    """Each process with JAX takes 75 % of a card's memory, unless this is set before JAX is imported."""
+    """Each process with JAX reserves 75 % of a card's memory, unless this variable is set before JAX is imported."""
     assert re.search(r"^gpu: export XLA_PYTHON_CLIENT_PREALLOCATE \?= false$", text("Makefile"), flags=re.MULTILINE)
     code = "import os, runpy, sys; runpy.run_path(sys.argv[1]); print(os.environ['XLA_PYTHON_CLIENT_PREALLOCATE'])"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("XLA_")}

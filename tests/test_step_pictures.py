@@ -33,9 +33,9 @@ def test_pictures(name):
 
 
 def test_curves_keep_their_shape():
-    """Points that are left out are within a tenth of a pixel of the line between their neighbours."""
+    """Omitted points are within a tenth of a pixel of the line between their neighbours."""
     x = np.linspace(0, 200, 2000)
     y = 50 * np.sin(x / 10)
     a, b = script()._thinned(x, y)
     assert 50 < len(a) < 400
-    assert np.abs(np.interp(x, a, b) - y).max() < 0.6  # slopes of up to 5: a tenth of a pixel across the line
+    assert np.abs(np.interp(x, a, b) - y).max() < 0.6  # slopes of lines up to 5: a tenth of a pixel across

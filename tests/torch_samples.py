@@ -9,12 +9,12 @@ from sixd.engine.functions import LIBRARY
 
 
 def smooth(model):
-    """The model without dry friction, whose steps are functions."""
+    """Return the model without dry friction, whose steps are functions."""
     return dataclasses.replace(model, friction=0 * model.friction)
 
 
 def tensors(model, seed=0, rows=2, count=3, scale=1.0005, grad=True):
-    """A configuration, with quaternions that are not quite unit, and arrays (rows, nv)."""
+    """Return a configuration, with quaternions that are not exactly unit, and arrays (samples, nv)."""
     rng = np.random.default_rng(seed)
     q = model.random_configuration(rng, size=rows)
     q = q * (scale if model.nq != model.nv else 1.0)
@@ -23,7 +23,7 @@ def tensors(model, seed=0, rows=2, count=3, scale=1.0005, grad=True):
 
 
 def arguments(name, model):
-    """Arguments of a function of the library: arrays by their shapes, a frame, some joints."""
+    """Return arguments of a function of the library: arrays by their shapes, a frame, some joints."""
     rng, found = np.random.default_rng(1), {}
     declared = LIBRARY[name]
     for array in declared.arrays:

@@ -1,6 +1,6 @@
-"""Kernels of GPUs run on the processor: the same LLVM code, a Python thread for each thread of a warp.
+"""Kernels of GPUs run on the CPU: the same LLVM code, with a Python thread for each thread of a warp.
 
-Special registers and the barrier of a warp become calls of Python, and shared memory a global array.
+Special registers and the barrier of a warp become calls of Python, and shared memory becomes a global array.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from sixd.codegen.llvm.machine import host, load_llvm
 WARP = 32
 _numbers = itertools.count()
 _REGISTERS = ("tid", "ctaid", "ntid")
-# the approximate reciprocal of a GPU: the upper half of a number's, whose lower half is ignored; subnormals are zeros
+# the approximate reciprocal of a GPU: the upper half of a number's reciprocal; its lower half is ignored, subnormals
+# are zeros
 _APPROXIMATE = """
 define internal i64 @half(double %x) {
   %bits = bitcast double %x to i64
@@ -95,7 +96,7 @@ class Emulated:
 
 
 def run_kernel(text, shared, layout, inputs, outputs):
-    """Run a kernel on arrays of rows (n, …), inputs of one row for all; return the count of suspect rows.
+    """Run a kernel on arrays of samples (n, …), or one sample for all; return the count of suspect samples.
 
     ``shared``: bytes of shared memory of a warp.
     """

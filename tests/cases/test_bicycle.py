@@ -1,7 +1,8 @@
-"""The benchmark bicycle as a nonlinear constrained model, beside two papers' published numbers.
+"""The benchmark bicycle as a nonlinear constrained model, compared with the published numbers of two papers.
 
-Linear: J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Proc. R. Soc. A 463 (2007). Nonlinear: P. Basu-Mandal,
-A. Chatterjee, J. M. Papadopoulos, "Hands-free circular motions of a benchmark bicycle", the same volume, table 1.
+Linear: J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Proc. R. Soc. A 463 (2007). Nonlinear: P.
+Basu-Mandal, A. Chatterjee, J. M. Papadopoulos, "Hands-free circular motions of a benchmark bicycle", the same volume,
+table 1.
 """
 
 from functools import cache
@@ -35,7 +36,7 @@ WEAVE, CAPSIZE = 4.2923825363, 6.0242620154
 
 
 def straight(model, speed):
-    """Upright and straight at that speed; the wheels' velocities follow from the constraints."""
+    """Return the state upright and straight at that speed; the wheels' velocities follow from the constraints."""
     qd = np.zeros(model.nv)
     qd[FORWARD] = speed
     return sixd.assemble(model, model.neutral(), qd, fixed=["base", "steer"])
@@ -47,7 +48,7 @@ def running(speed):
 
 
 def second_order(speed):
-    """M, C, K of M q̈ + C q̇ + K q = f."""
+    """Return M, C, K of M q̈ + C q̇ + K q = f."""
     linear = running(speed)
     M = np.linalg.inv(linear.B[2:, [LEAN, STEER]])
     return M, -M @ linear.A[2:, 2:], -M @ linear.A[2:, :2]
@@ -55,7 +56,7 @@ def second_order(speed):
 
 @cache
 def coefficients():
-    """M, C1, K0, K2 from rest and 1 m/s."""
+    """Return M, C1, K0, K2 from rest and 1 m/s."""
     (M, _, K), (_, C1, K1) = second_order(0.0), second_order(1.0)
     return {"M": M, "C1": C1, "K0": K / G, "K2": K1 - K}
 
@@ -67,7 +68,7 @@ def growth(speed):
 
 
 def random_state(rng):
-    """Leaning and steering far, heading anywhere, rolling; assembled."""
+    """Return an assembled state with large lean and steer, any heading, rolling."""
     lean, steer = rng.uniform(-0.7, 0.7), rng.uniform(-1.0, 1.0)
     R = axis_rotation((0, 0, 1), rng.uniform(-3, 3)) @ axis_rotation((1, 0, 0), lean)
     start = np.concatenate([quaternion_from_rotation(R), rng.uniform(-1, 1, 3), [rng.uniform(-3, 3), steer, 1.0]])
@@ -78,7 +79,7 @@ def random_state(rng):
 
 
 def test_mobility():
-    """Nine freedoms of the joints, two wheels with three equations each; also far from upright."""
+    """The joints have nine DoFs, two wheels have three equations each; also far from upright."""
     for found in (sixd.mobility(MODEL), sixd.mobility(MODEL, random_state(np.random.default_rng(3))[0])):
         assert (found.nv, found.equations, found.rank, found.freedoms, found.redundant) == (9, 6, 6, 3, 0)
 
@@ -101,7 +102,7 @@ def test_it_stands_where_the_data_say():
 
 
 def test_wheels_touch_with_their_lowest_points(rng):
-    """Of all points of each rim, in large lean and steer, none is below the ground, and the lowest is on it."""
+    """Of all points of each rim, at large lean and steer, none is below the ground, and the lowest is on it."""
     angle = np.linspace(0, 2 * np.pi, 2001)
     for _ in range(4):
         q, _ = random_state(rng)
@@ -114,7 +115,7 @@ def test_wheels_touch_with_their_lowest_points(rng):
 
 
 def test_motion_satisfies_the_constraints(rng):
-    """Accelerations keep the wheels rolling, and power is that of the applied forces: constraints do no work."""
+    """Accelerations keep the wheels rolling, and the power is that of the applied forces: constraints do no work."""
     for _ in range(5):
         q, qd = random_state(rng)
         tau = rng.uniform(-20, 20, MODEL.nv)
@@ -132,7 +133,7 @@ def test_motion_satisfies_the_constraints(rng):
         assert np.abs(rate).max() < 1e-10 * max(1, np.abs(qdd).max())
         _, power = derivative(total, np.concatenate([q, qd]), direction)
         assert_allclose(power, tau @ qd, rtol=1e-10, atol=1e-10)
-        # what is compiled agrees with the plain algorithm
+        # compiled code agrees with the plain algorithm
         assert_allclose(sixd.constrained_dynamics(MODEL, q, qd, tau)[0], qdd, rtol=1e-11, atol=1e-10)
 
 
@@ -141,25 +142,25 @@ def test_motion_satisfies_the_constraints(rng):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_linear_equations(name):
-    """All four matrices, from the nonlinear model, to 1e-12; printed are 14 decimals."""
+    """All four matrices, from the nonlinear model, to 1e-12; 14 decimals are printed."""
     assert_allclose(coefficients()[name], PUBLISHED[name], rtol=0, atol=1e-12)
 
 
 def test_linear_equations_are_quadratic_in_speed():
-    """A third speed adds nothing: damping goes with v, stiffness with 1 and v²."""
+    """A third speed adds nothing: damping is proportional to v, stiffness to 1 and v²."""
     M, C1, K0, K2 = coefficients().values()
     for found, expected in zip(second_order(5.0), (M, 5 * C1, G * K0 + 25 * K2), strict=True):
         assert_allclose(found, expected, rtol=0, atol=1e-11)
 
 
 def test_eigenvalues():
-    """At 5 m/s; printed are 8 decimals."""
+    """At 5 m/s; 8 decimals are printed."""
     expected = [-14.07838969, -0.77534188 - 4.46486771j, -0.77534188 + 4.46486771j, -0.32286643]
     assert_allclose(running(5.0).eigenvalues, expected, rtol=0, atol=6e-9)
 
 
 def test_stable_between_two_speeds():
-    """Weave becomes stable and capsize unstable where published; printed are 10 decimals."""
+    """Weave becomes stable and capsize unstable at the published speeds; 10 decimals are printed."""
     assert brentq(growth, 3, 5, xtol=1e-13) == pytest.approx(WEAVE, abs=1e-10)
     assert brentq(growth, 5, 8, xtol=1e-13) == pytest.approx(CAPSIZE, abs=1e-10)
     speeds = np.linspace(0, 30, 601)
@@ -174,8 +175,9 @@ def test_stable_between_two_speeds():
 def test_nonlinear_accelerations():
     """A state far from upright, with its accelerations by two methods of the paper; 13 decimals are printed.
 
-    Coordinates: rear wheel's centre x, y, z (x backward, z up), Euler angles θ, ψ, φ about z, x, z (ψ = π/2 upright, φ = π
-    without pitch, the last axis is the rear axle), steer ψ_f about the steer axis upward, the wheels' turns β_r, β_f.
+    Coordinates: rear wheel's centre x, y, z (x backward, z up), Euler angles θ, ψ, φ about z, x, z (ψ = π/2 upright, φ
+    = π without pitch, the last axis is the rear axle), steer ψ_f about the steer axis upward, the wheels' rotations
+    β_r, β_f.
     """
     c = np.array([0, 0, 0.2440472102925, 0, 0.9501292851472, 3.1257073014894, 0.2311385135743, 0, 0])
     cd = np.array([
@@ -211,7 +213,9 @@ def test_nonlinear_accelerations():
 
 
 def test_steering_turns_it():
-    """To first order, rolling gives the yaw rate v δ cos(tilt) / wheelbase and no more; another bicycle than the default."""
+    """To first order, rolling gives the yaw rate v δ cos(tilt) / wheelbase and nothing else; on another bicycle than
+    the default.
+    """
     model = sixd.zoo.bicycle(1.3, 0.05, 0.2, 0.25, 0.3)
     q, qd = straight(model, 3.0)
     linear = sixd.linearize(model, q, qd, positions=[LEAN, STEER], speeds=[LEAN, STEER])
@@ -221,14 +225,14 @@ def test_steering_turns_it():
 
 
 def test_pitch_is_of_second_order():
-    """Half of lean and steer take a quarter of the pitch: symmetry leaves nothing linear."""
+    """Half of lean and steer give a quarter of the pitch: by symmetry no linear term remains."""
     pitch = []
     for size in (0.02, 0.01):
         q = MODEL.integrate(MODEL.neutral(), np.eye(9)[LEAN] * size + np.eye(9)[STEER] * size)
         R = quaternion_to_rotation(sixd.assemble(MODEL, q, fixed=["steer"])[:4])
         pitch.append(np.arctan2(-R[2, 0], R[2, 2]))  # R = Rz(yaw) Rx(lean) Ry(pitch)
     assert abs(pitch[0]) > 1e-6
-    assert pitch[0] / pitch[1] == pytest.approx(4, rel=1e-2)  # what follows is of the order of the size
+    assert pitch[0] / pitch[1] == pytest.approx(4, rel=1e-2)  # the rest is of the order of the size
 
 
 def test_symbolic_parameters():

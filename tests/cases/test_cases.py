@@ -1,4 +1,4 @@
-"""Rows of tables B, E and F of the case collection, each as a test named after its row."""
+"""Cases of tables B, E and F of the collection, each as a test with the name of its row."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 
 import sixd
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
-# the state of the RP arm's row, used by several others
+# the state of the RP arm's case, which several others use
 STATE = (0.6, 0.8), (1.1, -0.7), (0.5, 0.9)
 
 
@@ -28,7 +28,7 @@ def test_id1_h_and_c_from_id():
 
 @pytest.mark.parametrize("m", [0.3, 1.0])
 def test_effi1_equal_dynamics(m, rng):
-    """Mass moved from link 1's end to link 2's origin changes nothing, though m = 1 leaves link 1 massless."""
+    """Moving mass from link 1's end to link 2's origin changes nothing, although m = 1 makes link 1 massless."""
     arm = sixd.zoo.planar(2)
     I1, I2 = arm.body_inertia("link1"), arm.body_inertia("link2")
     b = sixd.ModelBuilder("other", (0, 0, 0))
@@ -38,7 +38,7 @@ def test_effi1_equal_dynamics(m, rng):
     q, qd, qdd = rng.normal(size=(3, 2))
     assert_allclose(sixd.inverse_dynamics(other, q, qd, qdd), sixd.inverse_dynamics(arm, q, qd, qdd), atol=1e-13)
     assert_allclose(sixd.forward_dynamics(other, q, qd, qdd), sixd.forward_dynamics(arm, q, qd, qdd), atol=1e-12)
-    assert any(f.where == "link1" for f in sixd.check(other))  # doubtful, not refused
+    assert any(f.where == "link1" for f in sixd.check(other))  # doubtful, but accepted
 
 
 def craig(M1, M2, L1, L2, V1, V2, g, q, qd, qdd, cos, sin):
@@ -50,7 +50,7 @@ def craig(M1, M2, L1, L2, V1, V2, g, q, qd, qdd, cos, sin):
 
 
 def test_6_5_two_joints_with_point_masses():
-    """Craig 6.5 from its DH rows, from the zoo, and symbolically."""
+    """Craig 6.5 from its DH rows, from the zoo, and in symbols."""
     L1, L2, M1, M2 = 0.7, 0.5, 2.0, 1.3
     rows = [
         {"alpha": 0, "a": 0, "d": 0, "mass": M1, "com": (L1, 0, 0), "damping": 0.4},
@@ -116,13 +116,13 @@ def test_puma_560():
     assert_allclose(tau, [3.25279843, 27.59460867, 7.02580178, -0.0005468, 0.02379448, 0.00010509], atol=5e-9)
 
 
-def test_textbook_arms_at_the_states_of_their_rows():
-    """RP and 2R arms: the numbers that their rows print."""
+def test_textbook_arms_at_the_states_of_their_cases():
+    """RP and 2R arms: the numbers that their cases print."""
     assert_allclose(sixd.inverse_dynamics(sixd.zoo.rp_arm(), *STATE), [14.4879305263, 8.206713996], atol=5e-10)
     assert_allclose(sixd.inverse_dynamics(sixd.zoo.two_link_arm(), *STATE), [25.708659188, 3.290252056], atol=5e-10)
 
 
-def test_course_models_at_the_states_of_their_rows():
+def test_course_models_at_the_states_of_their_cases():
     """Spinning top, scissor, tumbling box and falling sphere at their first instant."""
     top = sixd.zoo.spinning_top()
     assert_allclose(sixd.forward_dynamics(top, [0, 0.5, 0], [0, 0, 1000], [0, 0, 0]), [0, 44.26507796, 0], atol=1e-7)

@@ -10,7 +10,7 @@ from sixd import Inertia, placement
 from sixd.spatial import crf, crm, quaternion_to_rotation, skew, transform_from_pose
 from sixd.zoo.random_trees import random_inertia, random_pose
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 SEEDS = range(5)
 
@@ -20,7 +20,7 @@ def close(a, b, tolerance=1e-12):
 
 
 def symbolic_inertia():
-    """A body of mass m with centre c and a full matrix about it."""
+    """Return a body of mass m with centre c and a full matrix about it."""
     m, c = sp.Symbol("m", positive=True), sp.symbols("c1:4", real=True)
     a, b, d, e, f, g = sp.symbols("a b d e f g", real=True)
     I_C = sp.Matrix([[a, e, f], [e, b, g], [f, g, d]])
@@ -51,7 +51,7 @@ def test_a2_inverse_inertia(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a3_relative_inertia(seed):
-    """Two free bodies under ±f part with (I_A⁻¹ + I_B⁻¹) f; held together they add to I_A + I_B."""
+    """Two free bodies under ±f separate with (I_A⁻¹ + I_B⁻¹) f; welded together their inertias add to I_A + I_B."""
     rng = np.random.default_rng(seed)
     builder = sixd.ModelBuilder("pair", gravity=(0, 0, 0))
     bodies = {name: random_inertia(rng) for name in ("A", "B")}
@@ -82,7 +82,7 @@ def test_a4_equation_of_motion_at_the_centre_of_mass():
 
 
 def constrained(seed, nf):
-    """Inertia, S, its rate, rates α, velocity and force of a body with nf freedoms, all in fixed coordinates."""
+    """Return inertia, S, its rate, rates α, velocity and force of a body with nf DoFs, all in fixed coordinates."""
     rng = np.random.default_rng(seed)
     I = random_inertia(rng).moved(random_pose(rng)).matrix
     S, S_dot, alpha, f = (rng.standard_normal(size) for size in ((6, nf), (6, nf), nf, 6))
@@ -102,7 +102,7 @@ def test_b1_constrained_body(seed, nf):
     Z, E = np.zeros, np.eye(6)
     system = np.block([[I, -E, Z((6, nf))], [E, Z((6, 6)), -S], [Z((nf, 6)), S.T, Z((nf, nf))]])
     solution = np.linalg.solve(system, np.concatenate([f - crf(v) @ I @ v, S_dot @ alpha, Z(nf)]))
-    scale = 1e-11 * np.linalg.cond(S.T @ I @ S)  # Φ is no better than the matrix it inverts
+    scale = 1e-11 * np.linalg.cond(S.T @ I @ S)  # Φ is as inaccurate as the matrix that it inverts
     assert close(a, solution[:6], scale)
     assert close(phi @ I @ phi, phi, scale)
     assert np.linalg.matrix_rank(phi) == nf
@@ -186,7 +186,7 @@ def test_parallel_axis():
 
 @pytest.mark.one_target
 def test_moved_inertia():
-    """diag(1, 2, 3), turned by 90° about z and moved by (3, 0, 2)."""
+    """diag(1, 2, 3), rotated by 90° about z and moved by (3, 0, 2)."""
     m = sp.Symbol("m")
     T = placement((3, 0, 2), (sp.Integer(0), sp.Integer(0), sp.pi / 2))
     moved = Inertia(m, (0, 0, 0), (1, 2, 3)).moved(T)
@@ -234,6 +234,6 @@ def test_barbell():
     """Two steel spheres of 0.1 m at ±0.2 m on a bar of length 0.2 m and radius 0.02 m."""
     sphere, bar = sixd.sphere(0.1, density=7850), sixd.cylinder(0.02, 0.2, density=7850)
     barbell = bar + sphere.translated((0, 0, 0.2)) + sphere.moved(placement((0, 0, -0.2)))
-    assert sphere.mass == pytest.approx(32.8820031, abs=5e-8)  # digits given
+    assert sphere.mass == pytest.approx(32.8820031, abs=5e-8)  # printed digits
     assert bar.mass == pytest.approx(1.97292019, abs=5e-9)
     assert np.diag(barbell.about_com) == pytest.approx([2.900389966, 2.900389966, 0.263450609], abs=5e-10)

@@ -1,7 +1,8 @@
-"""Motion and simulation: the cases of table C, the closed chains of the literature, and what long motions keep.
+"""Motion and simulation: the cases of table C, the closed chains of the literature, and conserved quantities of long
+motions.
 
-Digits are those of the table. Which method and step meets them is said at each case; statics and accelerations are asked
-of compiled code and of the plain algorithms.
+Digits are those of the table. Each case states which method and step meets them. Statics and accelerations are tested
+with compiled code and with the plain algorithms.
 """
 
 import runpy
@@ -47,7 +48,7 @@ def cone_acceleration(t):
 
 
 def cone_quaternion(t):
-    """A turn about the vertical after one about the cone's own axis, which begins 30° above x."""
+    """A rotation about the vertical after one about the cone's own axis, which begins 30° above x."""
     axis = np.array([np.sqrt(3) / 2, 0, 0.5])
     return quaternion_multiply(
         quaternion_from_vector([0, 0, 2 * np.pi * t]), quaternion_from_vector(-4 * np.pi * t * axis)
@@ -59,7 +60,7 @@ CONE_PLACES = {0.25: (-1, 1, 0), 0.5: (0, 2, 0), 0.75: (1, 1, 0), 1.0: (0, 0, 0)
 
 @pytest.fixture(scope="module")
 def cone_motion():
-    """(q, v in the world) at 401 times: the acceleration alone, integrated twice on the group by steps of 2.5 ms."""
+    """(q, v in the world) at 401 times: the acceleration alone, integrated twice on the group with steps of 2.5 ms."""
     joint = sixd.Free()
     state = joint.neutral(), cone_velocity(0.0), np.zeros(0)
 
@@ -76,15 +77,15 @@ def cone_motion():
 
 def test_sim1_rolling_cone_orientation(cone_motion):
     q = np.array([q for q, _ in cone_motion])
-    close(q[100, :4], [0.35355339, -0.61237244, -0.61237244, -0.35355339], 1e-8)  # digits given
+    close(q[100, :4], [0.35355339, -0.61237244, -0.61237244, -0.35355339], 1e-8)  # printed digits
     close(q[200, :4], [0, 0, 0, -1], 1e-8)  # printed [0 0 0 1], the same orientation
     close(q[400, :4], [-1, 0, 0, 0], 1e-8)
     # RK4 at 2.5 ms and 11 rad/s
     close(q[:, :4], [cone_quaternion(k / 400) for k in range(401)], 2e-9)
 
 
-def test_sim1_by_the_original_toolbox():
-    """Its quaternion rate, and an integrator that knows no group."""
+def test_sim1_with_the_original_toolbox():
+    """Its quaternion rate, and an integrator that does not use the group."""
 
     def rate(t, q):
         return sv.rqd(cone_velocity(t)[:3], q)
@@ -98,7 +99,7 @@ def test_sim2_rolling_cone_place(cone_motion):
     for t, place in CONE_PLACES.items():
         close(cone_motion[round(400 * t)][0][4:], place, 5e-9)
     for q, _ in cone_motion:
-        close(q[4:] + quaternion_to_rotation(q[:4]) @ APEX, APEX, 1e-8)  # the apex stays put
+        close(q[4:] + quaternion_to_rotation(q[:4]) @ APEX, APEX, 1e-8)  # the apex does not move
     # ṙ = v_O - r×ω
     q, v = cone_motion[0]
     close(v[3:] - np.cross(q[4:], v[:3]), [0, 0, SPEED], 1e-14)
@@ -126,7 +127,7 @@ def test_sim4_top_equations(rng):
         M = [[I1 * s * s + I3 * c * c, 0, I3 * c], [0, I1, 0], [I3 * c, 0, I3]]
         close(sixd.mass_matrix(top, q), M, 1e-16)
         close(sixd.gravity_force(top, q), [0, -MGH * s, 0], 1e-15)
-    close(sixd.forward_dynamics(top, TOP_START, TOP_SPIN, np.zeros(3)), [0, 44.26507796, 0], 5e-9)  # digits given
+    close(sixd.forward_dynamics(top, TOP_START, TOP_SPIN, np.zeros(3)), [0, 44.26507796, 0], 5e-9)  # printed digits
     with pytest.raises(sixd.SingularError, match="precession"):
         sixd.forward_dynamics(top, [0, 0, 0], TOP_SPIN, np.zeros(3))
 
@@ -135,7 +136,7 @@ def test_sim4_top_motion():
     """RK4 at 0.1 ms."""
     top = sixd.zoo.spinning_top()
     motion = sixd.simulate(top, TOP_START, TOP_SPIN, 1.0, dt=1e-4)
-    close(motion.q[-1], TOP_END, 5e-10)  # half of the last digit given
+    close(motion.q[-1], TOP_END, 5e-10)  # half of the last printed digit
     momenta = (sixd.mass_matrix(top, motion.q) @ motion.qd[..., None])[..., 0]
     # 625 J of spin: 2e-14 of them
     close(motion.energy, 625 + MGH * np.cos(0.5), 1.5e-11)
@@ -144,7 +145,9 @@ def test_sim4_top_motion():
 
 
 def test_sim4_top_nods_between_two_angles():
-    """Where it turns back by the equation of energy is the bound that the table prints, and the motion comes to it."""
+    """The angle at which it reverses, from the energy equation, is the bound that the table prints, and the motion
+    reaches it.
+    """
     p3, p1 = I3 * 1000, I3 * 1000 * np.cos(0.5)
 
     def left(theta):
@@ -161,14 +164,14 @@ def test_sim4_top_nods_between_two_angles():
     assert np.sum((nutation[1:-1] < nutation[2:]) & (nutation[1:-1] <= nutation[:-2])) == 18  # comes back to 0.5
 
 
-def test_sim4_top_on_a_ball():
-    """A quaternion in the place of three angles: the same end, RK4 on the group at 10 µs."""
+def test_sim4_top_on_a_ball_joint():
+    """A quaternion instead of three angles: the same end, RK4 on the group at 10 µs."""
     builder = sixd.ModelBuilder("ball top")
     disc = sixd.Inertia(1.0, (0, 0, 0.1), np.array([1, 1, 2]) * 0.05**2 / 4)
     builder.add_body("top", "world", sixd.Spherical(), inertia=disc)
     ball, top = builder.build(), sixd.zoo.spinning_top()
     motion = sixd.simulate(ball, quaternion_from_vector([0, 0.5, 0]), TOP_SPIN, 1.0, dt=1e-5, record_every=1000)
-    # 1000 rad/s: the last digits given of the angles are 1e-9
+    # 1000 rad/s: the last printed digits of the angles are 1e-9
     close(sixd.pose(ball, motion.q[-1], "top")[:3, :3], sixd.pose(top, TOP_END, "top")[:3, :3], 1.5e-9)
     close(np.linalg.norm(motion.q, axis=1), 1, 1e-15)
     assert sixd.forward_dynamics(ball, ball.neutral(), [0.0, 0, 1000], np.zeros(3)) == pytest.approx([0, 0, 0])
@@ -191,7 +194,7 @@ def two_arm_command(t):
     ],
 )
 def test_two_arm_controller(Kp, Ts, largest, tolerance):
-    """RK4 with 20 steps a sample."""
+    """RK4 with 20 steps per sample."""
     errors = []
 
     def controller(t, q, qd):
@@ -225,8 +228,10 @@ def test_tumbling_box_at_the_start():
 
 
 @pytest.mark.parametrize(("method", "dt", "energy"), [("rk4", 1e-3, 1e-11), ("midpoint", 0.02, 1e-4)])
-def test_tumbling_box_keeps(method, dt, energy):
-    """Over 20 s to 1e-11; midpoint, of second order, keeps the momentum so at any step, the energy as well as dt² lets."""
+def test_tumbling_box_conserves(method, dt, energy):
+    """Over 20 s to 1e-11; midpoint, of second order, conserves the momentum with any step, and the energy to the order
+    dt².
+    """
     box = sixd.zoo.single_body()
     motion = sixd.simulate(box, None, BOX_VELOCITY, 20.0, dt=dt, method=method)
     close(motion.kinetic, 1.7, energy)
@@ -238,7 +243,7 @@ def test_tumbling_box_keeps(method, dt, energy):
 
 @pytest.mark.long
 def test_midpoint_on_the_group_over_a_million_steps():
-    """The tumbling box for 20000 s: momentum to 1e-12, quaternions unit, no trend of the energy."""
+    """The tumbling box for 20000 s: momentum to 1e-12, unit quaternions, no trend of the energy."""
     box = sixd.zoo.single_body()
     motion = sixd.simulate(box, None, BOX_VELOCITY, 2e4, dt=0.02, method="midpoint", record_every=1000)
     close(sixd.momentum(box, motion.q, motion.qd), [1 / 6, 5 / 3, 0, 0, 0, 0], 1e-11)
@@ -246,11 +251,11 @@ def test_midpoint_on_the_group_over_a_million_steps():
     close(sixd.center_of_mass(box, motion.q), BOX_CENTRE, 1e-7)  # a velocity of 1e-13, for 20000 s
     line, covariance = np.polyfit(motion.t, motion.energy, 1, cov=True)
     assert abs(line[0]) < 5 * np.sqrt(covariance[0, 0])
-    assert np.ptp(motion.energy) < 1e-4  # goes with dt²
+    assert np.ptp(motion.energy) < 1e-4  # proportional to dt²
 
 
-def test_tumbling_box_by_the_plain_algorithm():
-    """A second of the same steps in plain NumPy; and of Euler's equations by SciPy."""
+def test_tumbling_box_with_the_plain_algorithm():
+    """One second of the same steps in plain NumPy, and of Euler's equations with SciPy."""
     box = sixd.zoo.single_body()
     motion = sixd.simulate(box, None, BOX_VELOCITY, 1.0, dt=0.01)
     q, qd, u = box.neutral(), BOX_VELOCITY, np.zeros(0)
@@ -280,7 +285,7 @@ def test_falling_sphere_acceleration():
 
 
 def test_falling_sphere_falls():
-    """30 s, in body axes that turn 24 times: RK4's error falls as dt⁴, and is 1e-6 at 1 ms."""
+    """30 s, in body axes that rotate 24 times: RK4's error falls with dt⁴, and is 1e-6 at 1 ms."""
     ball, v = sixd.zoo.falling_sphere(), np.array([-5.0, 0, 0, 0, -1, -1])
     ends = [sixd.simulate(ball, None, v, 30.0, dt=dt, record_every=10**6).q[-1] for dt in (4e-3, 2e-3, 1e-3)]
     errors = np.array([end[4:] - [0, -30, -4442.97] for end in ends])
@@ -303,14 +308,14 @@ def test_scissor_acceleration():
     scissor, (q, qd) = sixd.zoo.scissor(), scissor_state()
     close(sixd.velocity(scissor, q, qd, "first", expressed_in="world"), [0, 0, 3, 0, 0, 0], 1e-15)
     qdd = sixd.forward_dynamics(scissor, q, qd, np.zeros(7))
-    close(qdd[-1], 0.8293853075, 5e-11)  # digits given
+    close(qdd[-1], 0.8293853075, 5e-11)  # printed digits
     a = [sixd.acceleration(scissor, q, qd, qdd, name, expressed_in="world") for name in ("first", "second")]
     close(a[0], [0, -0.4146926538, 0, 0, 0, 0], 5e-11)
-    close(a[1], -a[0], 1e-15)  # the plates open alike
+    close(a[1], -a[0], 1e-15)  # the plates open symmetrically
 
 
 def test_scissor_motion():
-    """By symmetry one freedom: ½ h²/J(q) + ¼ I q̇² = E with J the moment about the spin, I a plate's about the hinge."""
+    """By symmetry one DoF: ½ h²/J(q) + ¼ I q̇² = E with J the moment about the spin, I a plate's about the hinge."""
     scissor, start = sixd.zoo.scissor(), scissor_state()
     motion = sixd.simulate(scissor, *start, 10.0, dt=1e-3)
     h = sixd.momentum(scissor, motion.q, motion.qd)
@@ -320,12 +325,12 @@ def test_scissor_motion():
     across, hinge, along = np.array([1.01, 1.04, 0.05]) / 12
     J = 2 * (along * np.cos(angle / 2) ** 2 + across * np.sin(angle / 2) ** 2 + 0.05**2)
     close((J[0] * 3) ** 2 / (2 * J) + hinge * rate**2 / 4, motion.energy[0], 1e-12)
-    assert angle.max() - 0.1 > 6  # it opens right round
+    assert angle.max() - 0.1 > 6  # it opens to the other side
 
 
 @pytest.mark.parametrize(("second", "turned", "tolerance"), [(1.0, 0.0, 1e-9), (0.7, 0.1067157, 5e-8)])
 def test_vee(second, turned, tolerance):
-    """Ten turns of the hinge at π rad/s without momentum: RK4 at 0.5 ms, the torque by hybrid dynamics."""
+    """Ten turns of the hinge at π rad/s without momentum: RK4 at 0.5 ms, the torque from hybrid dynamics."""
     vee, nothing = sixd.zoo.vee(second), np.zeros(7, dtype=int)
 
     def motor(t, q, qd):
@@ -339,7 +344,7 @@ def test_vee(second, turned, tolerance):
     close(motion.q[-1, -1], 20 * np.pi, 1e-9)
     E = sixd.pose(vee, motion.q[-1], "first")[:3, :3]
     close(np.abs(E - np.eye(3)).max(), turned, tolerance)
-    # halfway round it was elsewhere
+    # after half the time its orientation was another one
     assert np.abs(sixd.pose(vee, motion.at(1.0)[0], "first")[:3, :3] - np.eye(3)).max() > 0.5
 
 
@@ -347,7 +352,7 @@ def test_vee(second, turned, tolerance):
 
 
 @both_targets
-def test_double_elbow_feels_the_sum_of_its_torques(rng):
+def test_double_elbow_depends_on_the_sum_of_its_torques(rng):
     elbow = sixd.zoo.double_elbow()
     G = np.array([[1, 0], [0, 1], [0, 1]])
     for y, yd in rng.standard_normal((5, 2, 2)):
@@ -379,12 +384,12 @@ def geared_arm():
     ],
     ids=["projected", "stabilised", "reduced", "adaptive"],
 )
-def test_gear_turns_work_into_motion(reduce, options):
+def test_gear_changes_work_into_motion(reduce, options):
     """q2 = 2 sin q1, τ = (1, 0) from rest: T(t) = q1(t)."""
     arm = geared_arm()
     system = arm.reduce() if reduce else arm
     motion = sixd.simulate(system, None, None, 5.0, controller=[1, 0][: system.nv], **options)
-    # RK4's error on the way is some 1e-11, Baumgarte's term works a little, DOP853 interpolates
+    # RK4's error is some 1e-11, Baumgarte's term does a little work, DOP853 interpolates
     close(motion.kinetic, motion.q[:, 0], 5e-11)
     close([motion.q[-1, 0], motion.kinetic[-1]], 3.946604705427, 2e-11 if len(options) > 1 else 3e-12)
     assert motion.constraint_error.max() < 1e-11
@@ -404,7 +409,7 @@ CONTACTS = [
 def test_ground_contact_law(velocity, u, force, rate):
     K, D, mu = 1e6, 2000.0, 0.1
     law = contact_law(K, D, mu, -1e-3, velocity[2], np.array(velocity[:2]), np.array([u, 0.0]))
-    close([*law.tangential, law.normal], force, 5e-7)  # digits given
+    close([*law.tangential, law.normal], force, 5e-7)  # printed digits
     close(law.rate, [rate, 0], 1e-15)
     builder = sixd.ModelBuilder("point")
     builder.add_body("point", "world", sixd.Free(), inertia=sixd.point(1.0))
@@ -425,7 +430,7 @@ def test_ground_contact_law(velocity, u, force, rate):
 
 @pytest.mark.parametrize("dt", [1e-4, 5e-5])
 def test_rolling_disc(dt):
-    """A 16-gon let go 10 cm up (its centre): at 1.5 s it rolls, or, a little more askew, lies flat by 1.2 s."""
+    """A 16-gon released at 10 cm (its centre): at 1.5 s it rolls; with a larger heading it lies flat by 1.2 s."""
     disc = sixd.zoo.rolling_disc(16)
     rim = [disc.frames[f"contact{k}"].pose[:3, 3] for k in range(32)]
     ground = sixd.Ground({"disc": rim}, stiffness=1e6, damping=2000, friction=0.1)
@@ -437,20 +442,20 @@ def test_rolling_disc(dt):
     rolls, falls = lean
     assert rolls.max() < 15
     assert (falls[motion.t > 1.2 - 1e-9] > 89).all()
-    assert abs(motion.qd[0, -50:, 1]).min() > 1  # it goes round
+    assert abs(motion.qd[0, -50:, 1]).min() > 1  # it rotates
     # the flat one rests on a rim of 16 points
     mass = disc.inertia[1][5, 5]
     close(0.005 - motion.q[1, -1, 6], (mass * 9.81 / 16e6) ** (2 / 3), 1e-7)
     _, points, forces = motion.contacts()[0]
     assert points.shape == (2, 151, 32, 3)
-    close(forces[1, -1].sum(axis=0), [0, 0, mass * 9.81], 1e-2)  # at rest but for what little it still swings
+    close(forces[1, -1].sum(axis=0), [0, 0, mass * 9.81], 1e-2)  # at rest except for a small oscillation
 
 
 # closed chains -----------------------------------------------------------------------------------
 
 
 def test_andrews_squeezer():
-    """Table F at t = 0.03, RK4 at 10 µs; asked for 1e-6, and the values hold to 2e-9."""
+    """Table F at t = 0.03, RK4 at 10 µs; required are 1e-6, and the values are accurate to 2e-9."""
     model = sixd.zoo.andrews()
     torque = sixd.zoo.andrews_order(model, [0.033, 0, 0, 0, 0, 0, 0])
     start = sixd.zoo.andrews_order(model, sixd.zoo.ANDREWS_START)
@@ -463,7 +468,7 @@ def test_andrews_squeezer():
          0.5347301163226948, 1.048080741042263]  # fmt: skip
     qd = [1139.9203, -1424.3793, 11.0329119, 19.2933741, 0.57356991, -19.2933741, 0.32317915]
     close(motion.q[-1], sixd.zoo.andrews_order(model, q), 5e-9)
-    close(motion.qd[-1] / sixd.zoo.andrews_order(model, qd), 1, 5e-8)  # digits given
+    close(motion.qd[-1] / sixd.zoo.andrews_order(model, qd), 1, 5e-8)  # printed digits
     assert motion.constraint_error.max() < 1e-15
 
 
@@ -480,25 +485,25 @@ def four_bar_start(model):
 
 
 def test_bricard():
-    """10 s, RK4 at 2 ms, put back onto the loop at every step: P3, asked for to 1e-7, is met to the digits given."""
+    """10 s, RK4 at 2 ms, projected onto the loop at every step: P3, required to 1e-7, agrees to all printed digits."""
     model = sixd.zoo.bricard()
     motion = sixd.simulate(model, None, None, 10.0, dt=2e-3)
     P3 = sixd.pose(model, motion.q, "P3")[:, :3, 3]
     for t, place in BRICARD.items():
         close(P3[round(t / 2e-3)], place, 1.5e-10)
-    assert motion.constraint_error.max() < 1e-14  # asked for: 1e-8
-    assert np.ptp(motion.energy) < 1e-9  # asked for: 1e-6
+    assert motion.constraint_error.max() < 1e-14  # required: 1e-8
+    assert np.ptp(motion.energy) < 1e-9  # required: 1e-6
 
 
 @pytest.mark.parametrize("closed_by", ["planar", "axis"])
 def test_four_bar(closed_by):
-    """10 s, RK4 at 1 ms; a hinge in space has three equations too many, and moves alike."""
+    """10 s, RK4 at 1 ms; a hinge in space has three redundant equations, and moves in the same way."""
     model = sixd.zoo.four_bar(closed_by=closed_by)
     motion = sixd.simulate(model, four_bar_start(model), None, 10.0, dt=1e-3)
     for t, angle in FOUR_BAR.items():
-        close(motion.q[round(t / 1e-3), 0], angle, 5e-7)  # digits given; asked for: 1e-5
-    assert motion.constraint_error.max() < 1e-14  # asked for: 1e-8
-    assert np.ptp(motion.energy) < 1e-7  # asked for: 1e-6
+        close(motion.q[round(t / 1e-3), 0], angle, 5e-7)  # printed digits; required: 1e-5
+    assert motion.constraint_error.max() < 1e-14  # required: 1e-8
+    assert np.ptp(motion.energy) < 1e-7  # required: 1e-6
 
 
 WAYS = {
@@ -535,7 +540,7 @@ def test_four_bar_for_ten_seconds(way):
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["bricard", "four_bar"])
 def test_closed_chains_for_a_hundred_seconds(name):
-    """What is asked of 10 s, over 100 s: RK4 at 1 ms."""
+    """What is required of 10 s, over 100 s: RK4 at 1 ms."""
     model = sixd.zoo.get(name)
     start = four_bar_start(model) if name == "four_bar" else None
     motion = sixd.simulate(model, start, None, 100.0, dt=1e-3, record_every=10)
@@ -547,7 +552,9 @@ def test_closed_chains_for_a_hundred_seconds(name):
 
 
 def energy_trend(method, steps, records=1000):
-    """Slope [J/s] of the energy of the double pendulum from (1.2, 0.8) at rest, steps of 10 ms; its standard error."""
+    """Return the linear trend [J/s] of the energy of the double pendulum from (1.2, 0.8) at rest, steps of 10 ms; its
+    standard error.
+    """
     pendulum = sixd.zoo.get("double_pendulum")
     every = steps // records
     motion = sixd.simulate(pendulum, [1.2, 0.8], None, steps * 0.01, dt=0.01, method=method, record_every=every)
@@ -556,14 +563,14 @@ def energy_trend(method, steps, records=1000):
 
 
 def test_midpoint_energy_has_no_trend():
-    """10⁵ steps. RK4's error at the same step is smaller at first, and has one.
+    """10⁵ steps. RK4's error at the same step is smaller at first, but has a trend.
 
-    Measured: -3e-7 ± 8e-7 J/s for midpoint, -2.023e-4 ± 2e-7 for RK4. The motion is chaotic, so that other rounding
-    gives other figures of the same size: five standard errors are allowed.
+    Measured: -3e-7 ± 8e-7 J/s for midpoint, -2.023e-4 ± 2e-7 for RK4. The motion is chaotic, so other rounding gives
+    other figures of the same size: five standard errors are allowed.
     """
     slope, error, motion = energy_trend("midpoint", 10**5)
     assert abs(slope) < 5 * error
-    assert abs(slope) * motion.duration < motion.energy.std()  # over the whole run less than its scatter
+    assert abs(slope) * motion.duration < motion.energy.std()  # over the whole run smaller than its scatter
     early, late = (part.mean() for part in np.array_split(motion.energy, 2))
     assert abs(early - late) < 5 * motion.energy.std() / np.sqrt(250)  # neighbouring records are not independent
     assert motion.energy.max() - motion.energy[0] < 0.02
@@ -601,15 +608,15 @@ for options in ({"record_every": 10_000}, {"on_chunk": lambda piece: None}):
 
 
 def test_memory_is_flat():
-    """Over 10⁶ steps with ``record_every``, and with every record handed on: kept, they take 41 MB more."""
+    """Over 10⁶ steps with ``record_every``, and with every record passed on: stored, they need 41 MB more."""
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=600)
     grown = [float(x) for x in run.stdout.split()]
     assert len(grown) == 2
-    # MB; measured: 0, once 8 where code had yet to be compiled
+    # MB; measured: 0, once 8 where code was still to be compiled
     assert max(grown) < 20, grown
 
 
-# the zoo's figure, which examples move -----------------------------------------------------------
+# the zoo's figure, which examples move
 
 
 @pytest.mark.parametrize("target", ["plain"], indirect=True)
@@ -628,7 +635,7 @@ def test_humanoid_stands():
 
 
 def test_an_example_writes_a_page(tmp_path, monkeypatch, capsys):
-    """Given a file name, the examples save their motion to look at."""
+    """With a file name, the examples save their motion as a page."""
     example = Path(__file__).parents[2] / "examples" / "64_toppling_box.py"
     page = tmp_path / "box.html"
     monkeypatch.setattr(sys, "argv", [str(example), str(page)])

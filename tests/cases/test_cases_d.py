@@ -1,7 +1,7 @@
-"""Rows of table D, and 6.5, 6.7 and the symmetric velocity terms of table E, in closed form: a test named after each row.
+"""Cases of table D, and 6.5, 6.7 and the symmetric velocity terms of table E, in closed form.
 
-The pages of docs/course show them; here the same facts are asked of random parameters, of plain SymPy beside the library,
-and of expressions that are nearly right, which must be refused.
+Each test has the name of its row. The pages of docs/course show them. Here the same facts are tested with random
+parameters, compared with plain SymPy, and with expressions that are nearly right, which must fail.
 """
 
 import itertools
@@ -20,7 +20,7 @@ m, m1, m2, I, I1, I2, r1, r2, L1, L2, R, a_g = sp.symbols("m m1 m2 I I1 I2 r1 r2
 q1, q2, q3, qd1, qd2, qd3, qdd1, qdd2, qdd3 = sp.symbols("q1:4 qd1:4 qdd1:4")
 s1, c1, s2, c2, s3, c3 = sp.sin(q1), sp.cos(q1), sp.sin(q2), sp.cos(q2), sp.sin(q3), sp.cos(q3)
 Q, QD, QDD = [q1, q2, q3], [qd1, qd2, qd3], [qdd1, qdd2, qdd3]
-# the state of the RP arm's row, used by several others
+# the state of the RP arm's case, which several others use
 STATE = [0.6, 0.8], [1.1, -0.7], [0.5, 0.9]
 
 
@@ -31,7 +31,7 @@ def zero(*expressions):
 
 
 def agrees(ours, book):
-    """Every entry is the book's, and would not be with the sign of any one of its terms turned."""
+    """Every entry is that of the book, and a change of the sign of any one of its terms is noticed."""
     for x, y in zip(ours, book, strict=True):
         assert zero(x - y)
         assert not any(zero(x - y + 2 * term) for term in sp.Add.make_args(sp.expand(y)) if term != 0)
@@ -43,12 +43,12 @@ def rate(expression, n):
 
 
 def euler_lagrange(T, V, n):
-    """d/dt ∂L/∂q̇ - ∂L/∂q, by SymPy alone."""
+    """Return d/dt ∂L/∂q̇ - ∂L/∂q, with SymPy alone."""
     return [rate((T - V).diff(v), n) - (T - V).diff(x) for x, v in zip(Q[:n], QD[:n], strict=True)]
 
 
 def energies(bodies, n):
-    """T and V of flat bodies (mass, moment, place of the centre, angle), gravity along -y."""
+    """Return T and V of flat bodies (mass, moment, place of the centre, angle), gravity along -y."""
     T = sum(k * sum(rate(sp.sympify(x), n) ** 2 for x in p) / 2 + J * rate(sp.sympify(angle), n) ** 2 / 2 for k, J, p, angle in bodies)  # fmt: skip
     return T, sum(k * a_g * p[1] for k, _, p, _ in bodies)
 
@@ -97,7 +97,7 @@ def check_arm(name, rng):
     agrees(euler_lagrange(*energies(bodies, 2), 2), book)
     for index in np.ndindex(2, 2, 2):
         assert zero(arm.Gamma[index] - symbols.get(index, 0))
-    # any parameters, any state: the tree's own algorithm, the closed form compiled, the book's formula
+    # any parameters, any state: the tree's own algorithm, the compiled closed form, the book's formula
     values = {s: rng.uniform(0.3, 2.0) for s in arm.symbols}
     state = rng.uniform(-2, 2, (3, 2))
     expected = sp.lambdify([Q[:2], QD[:2], QDD[:2]], [x.subs(values) for x in book])(*state)
@@ -116,7 +116,7 @@ def test_planar_body(rng):
     model = sixd.zoo.planar_body(m, I, a_g)  # q = (θ, x, y)
     ours = sixd.inverse_dynamics(model, [q3, q1, q2], [qd3, qd1, qd2], [qdd3, qdd1, qdd2])
     agrees(np.roll(ours, -1), book)
-    # let go, it falls: with the printed sign it would rise
+    # released, it falls: with the printed sign it would rise
     mass, moment, g = rng.uniform(0.3, 2.0, 3)
     falling = sixd.forward_dynamics(
         body.substitute({m: mass, I: moment, a_g: g}), *rng.uniform(-1, 1, (2, 3)), [0, 0, 0]
@@ -128,12 +128,12 @@ def test_rp_arm(rng):
     check_arm("rp", rng)
     values = {m1: 2.0, m2: 1.5, I1: 0.4, I2: 0.3, r1: 0.35, a_g: 9.81}
     tau = sixd.inverse_dynamics(sixd.equations(ARMS["rp"][0]).substitute(values), *STATE)
-    assert_allclose(tau, [14.4879305263, 8.206713996], rtol=0, atol=5e-10)  # digits given
+    assert_allclose(tau, [14.4879305263, 8.206713996], rtol=0, atol=5e-10)  # printed digits
 
 
 @pytest.mark.parametrize("name", ARMS)
 def test_coriolis_matrix(name):
-    """C_ij = Σ_k Γ^i_jk q̇_k: of the six orders of indices, those that keep the upper one as the row and no others."""
+    """C_ij = Σ_k Γ^i_jk q̇_k: of the six orders of indices, exactly those that keep the upper one as the row."""
     model, bodies, _, _ = ARMS[name]
     arm = sixd.equations(model)
     T, _ = energies(bodies, 2)
@@ -154,7 +154,7 @@ def test_coriolis_matrix(name):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_positive_definite(n, rng):
-    """Pivots have the signs of the eigenvalues; determinant and trace prove nothing from n = 3 on."""
+    """Pivots have the signs of the eigenvalues; determinant and trace prove nothing for n ≥ 3."""
     turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
     chain = tuple(range(-1, n - 1))
     for signs in itertools.product((-1, 1), repeat=n):
@@ -184,7 +184,7 @@ def test_point_in_polar_coordinates():
 
 
 def test_thrusters(rng):
-    """u = Jᵀf: four ways to T, external forces on the body, and the singular place."""
+    """u = Jᵀf: four methods for T, external forces on the body, and the singular place."""
     model = ARMS["rp"][0]
     J = sixd.equations(model).jacobian("link2", expressed_in="aligned")[3:5, :]
     agrees(sp.flatten(J.T), [-q2 * s1, q2 * c1, c1, s1])
@@ -200,7 +200,7 @@ def test_thrusters(rng):
     wrench = sixd.external_force(model, Q[:2], "link2", [*f, 0], expressed_in="aligned")
     pushed = sixd.bias_force(model, Q[:2], QD[:2], f_ext=wrench) - sixd.bias_force(model, Q[:2], QD[:2])
     assert zero(sp.Matrix(pushed) + J.T * sp.Matrix(f))
-    # numbers: the thrusts that hold the arm, anywhere but with the slide drawn in
+    # numbers: the thrusts that hold the arm, except with the slide at the axis
     arm = sixd.zoo.rp_arm()
     q, rest = rng.uniform(0.3, 1.0, 2), np.zeros(2)
     thrusts = sixd.Actuation(arm, jets).feedback(q, rest, rest)
@@ -213,7 +213,7 @@ def test_2r_arm(rng):
     check_arm("2r", rng)
     values = {m1: 2.0, m2: 1.5, I1: 0.4, I2: 0.3, r1: 0.35, r2: 0.5, L1: 1.2, a_g: 9.81}
     tau = sixd.inverse_dynamics(sixd.equations(ARMS["2r"][0]).substitute(values), *STATE)
-    assert_allclose(tau, [25.708659188, 3.290252056], rtol=0, atol=5e-10)  # digits given
+    assert_allclose(tau, [25.708659188, 3.290252056], rtol=0, atol=5e-10)  # printed digits
 
 
 def test_pr_arm(rng):
@@ -240,7 +240,7 @@ def test_spherical_point(rng):
     assert_allclose(multiplier, -(at @ force + 1.7 * speed @ speed), atol=1e-13)
     assert at @ got + speed @ speed == pytest.approx(0, abs=1e-13)
 
-    # latitude and longitude, by putting them in, and from the energy written down
+    # latitude and longitude, by substitution, and from the energy written directly
     globe = particle.eliminate(dict(zip(p, (c1 * c2, c1 * s2, s1), strict=True)), new=[q1, q2])
     direct = sixd.lagrange(m * (qd1**2 + c1**2 * qd2**2) / 2, 0, [q1, q2])
     for system in (globe, direct):
@@ -250,7 +250,7 @@ def test_spherical_point(rng):
 
 
 def coin():
-    """An upright coin that rolls: at (x, y), heading q3, rolled by q4; two equations on four velocities."""
+    """An upright coin that rolls: at (x, y), heading q3, rolled by q4; two equations for four velocities."""
     x, y, q4, xd, yd, qd4 = sp.symbols("x y q4 xd yd qd4")
     T = m * (xd**2 + yd**2) / 2 + I1 * qd3**2 / 2 + I2 * qd4**2 / 2
     return sixd.lagrange(T, 0, [x, y, q3, q4], constraints=[xd - R * c3 * qd4, yd - R * s3 * qd4])
@@ -270,7 +270,7 @@ def test_pfaffian_constraints(rng):
     P, force_part = (sp.Matrix(x) for x in sixd.projections(system, list(q)))
     assert zero(force_part - P_u, P - P_u.T, P * P - P, A * P, P_u * A.T, P.trace() - 2)
     assert zero((P * qd).T * M * (sp.eye(4) - P) * qd)
-    assert not zero((P * qd).T * (sp.eye(4) - P) * qd)  # orthogonal by M, not as arrows
+    assert not zero((P * qd).T * (sp.eye(4) - P) * qd)  # orthogonal in the metric M, not as arrows
     # closed form: rolling, the coin has the inertia I2 + m R² about its contact
     assert zero(ours[0][3] * (I2 + m * R**2) - (u[3] + R * (u[0] * c3 + u[1] * s3)))
 
@@ -292,7 +292,7 @@ def test_knife_edge(rng):
     numeric = system.substitute({m: 2.0, I: 0.5})
     q, qd = [0, 0, 0.7], [1.5 * np.cos(0.7), 1.5 * np.sin(0.7), 0.9]
     qdd, lam = sixd.constrained_dynamics(numeric, q, qd, [1, -0.4, 0.3])
-    assert_allclose(qdd, [-0.675747065, 1.195896100, 0.6], rtol=0, atol=5e-10)  # digits given
+    assert_allclose(qdd, [-0.675747065, 1.195896100, 0.6], rtol=0, atol=5e-10)  # printed digits
     assert_allclose(lam, [-3.650154562], rtol=0, atol=5e-10)
 
     # the constraint of bodies, at any state: q = (θ, x, y) there, λ to the left
@@ -314,7 +314,7 @@ def test_holonomic_or_not():
     circle = sixd.is_holonomic([[x, y]], [x, y])
     assert circle.holonomic
     assert circle.integrals == (x**2 + y**2,)
-    # a height that goes with the circle's angle is bound to it, a coin that turns on the spot is not
+    # a height that depends on the circle's angle is bound to it, a coin that rotates on the spot is not
     assert sixd.is_holonomic([[x, y, 0], [-y, x, -(x**2 + y**2)]], [x, y, q3]).degree == 1
     rolled = coin()
     assert not sixd.is_holonomic(rolled.A, rolled.q).holonomic
@@ -340,7 +340,7 @@ def test_holonomic_or_not():
 
 
 def test_rotation():
-    """On Euler angles, with a full matrix of inertia, by SymPy's derivatives: K, Ṙ, Euler in both frames, dI_s/dt."""
+    """With Euler angles and a full inertia matrix, with SymPy's derivatives: K, Ṙ, Euler in both frames, dI_s/dt."""
     J = sp.Matrix(3, 3, lambda i, j: sp.Symbol(f"J{min(i, j)}{max(i, j)}"))
     R = sp.rot_axis3(-q1) * sp.rot_axis1(-q3) * sp.rot_axis3(-q2)
     R_dot = R.applyfunc(lambda x: rate(x, 3))
@@ -393,12 +393,12 @@ def grid(*axes):
 
 
 def around(n=12):
-    """The circle by equal steps: exact for the low harmonics that occur."""
+    """Return equal steps on the circle: exact for the low harmonics that occur."""
     return 2 * np.pi * np.arange(n) / n, np.full(n, 2 * np.pi / n)
 
 
 def ball_points(a, b, c):
-    """Of an ellipsoid: radius, cosine of the polar angle, and angle."""
+    """Return points of an ellipsoid: radius, cosine of the polar angle, and angle."""
     at, w = grid(gauss(0, 1), gauss(-1, 1), around())
     r, z, phi = at.T
     ring = r * np.sqrt(1 - z**2)
@@ -430,7 +430,7 @@ def test_shapes(rng):
     for inertia, (points, weights), book in cases:
         assert_allclose(inertia_by_quadrature(points, weights, mass), np.diag(book), atol=1e-13)
         assert_allclose(inertia.about_com, np.diag(book), atol=1e-14)
-    # a density by another body's volume gives another moment
+    # a density with another body's volume gives another moment
     points, weights = ball_points(radius, radius, radius)
     wrong = inertia_by_quadrature(points, weights, mass * weights.sum() / (2 * radius) ** 3 * radius**3)
     assert abs(wrong[0, 0] / (2 * mass * radius**2 / 5) - 1) > 0.1
@@ -474,7 +474,7 @@ def test_tube(rng):
 
 
 def test_barbell():
-    """Exact numbers: every digit that is given is right, and with the spheres elsewhere they are not."""
+    """Exact numbers: every printed digit is right, and with the spheres elsewhere they are not."""
     rho, tenth = sp.Integer(7850), sp.Rational(1, 10)
 
     def barbell(at):
@@ -497,7 +497,7 @@ def test_moved_inertia(rng):
     agrees(body.moved(sixd.placement(quarter @ (3, 0, 2), R=quarter)).about_origin.ravel(), book)
     other_order = body.rotated(quarter).translated((3, 0, 2)).about_origin.ravel()
     assert not zero(sp.Matrix(other_order) - sp.Matrix(book))
-    # a real body there: six points with these moments, m/6 each, seen from the point and turned by hand
+    # a real body: six points with these moments, m/6 each, seen from the point and rotated by hand
     mass = 12.0  # large enough that the moments about the centre are those of points
     arms = np.sqrt(np.array([2, 1, 0]) * 3 / mass)  # ∫x² = 2, ∫y² = 1, ∫z² = 0: moments 1, 2, 3
     points = [sign * arms[k] * np.eye(3)[k] + (3, 0, 2) for k in range(3) for sign in (-1, 1)]
@@ -521,7 +521,7 @@ def test_euler_angles(rng):
     E = sp.Matrix(book).jacobian(QD)
     assert zero(E.det() ** 2 - s3**2)
     assert [E.subs(q3, place).rank() for place in (0, sp.pi, 1)] == [2, 2, 3]
-    # the spin of a body is the same for any angles that give it: energy by the matrix of moments
+    # the spin of a body is the same for any angles that describe it: energy from the inertia matrix
     q, qd = rng.uniform(-2, 2, (2, 3))
     w = sixd.velocity(model, q, qd, "body")[:3]
     assert sixd.energy(model, q, qd)[0] == pytest.approx(w @ sixd.box(3, 2, 1, mass=1).about_com @ w / 2, rel=1e-13)
@@ -531,7 +531,7 @@ def test_euler_angles(rng):
 
 
 def test_6_5_two_joints_point_masses():
-    """From DH rows, from the zoo, and from the places of two points by SymPy alone."""
+    """From DH rows, from the zoo, and from the positions of two points with SymPy alone."""
     M1, M2, V1, V2, g = sp.symbols("M1 M2 V1 V2 g", positive=True)
     rows = [
         {"alpha": 0, "a": 0, "d": 0, "theta": 0, "mass": M1, "com": (L1, 0, 0), "damping": V1},
@@ -552,8 +552,8 @@ def test_6_5_two_joints_point_masses():
     assert zero(sixd.equations(model).pose("tool")[:3, 3] - sp.Matrix(tips[1]))
     values = {L1: 0.7, L2: 0.5, M1: 2.0, M2: 1.3, V1: 0, V2: 0, g: 9.81}
     tau = sixd.inverse_dynamics(model.substitute(values), *STATE)
-    assert_allclose(tau, [1.9571737986, 5.3265318877], rtol=0, atol=5e-11)  # digits given
-    # standard rows mean another arm: the convention is not a matter of taste
+    assert_allclose(tau, [1.9571737986, 5.3265318877], rtol=0, atol=5e-11)  # printed digits
+    # standard DH rows describe another arm: the convention matters
     standard = sixd.from_dh(rows, gravity=(0, 0, -g), convention="standard")
     assert not zero(sixd.equations(standard).tau - sp.Matrix(book))
 
@@ -571,11 +571,11 @@ def test_6_7_planar_2r_point_masses():
     special = {r1: l1, L1: l1, r2: l2, I1: 0, I2: 0, a_g: g}
     agrees([sp.sympify(x).subs(special) for x in ARMS["2r"][2]], book)
     tau = sixd.inverse_dynamics(arm.substitute({l1: 0.7, l2: 0.5, m1: 2.0, m2: 1.3, g: 9.81}), *STATE)
-    assert_allclose(tau, [21.9953282124, 2.0922366589], rtol=0, atol=5e-11)  # digits given
+    assert_allclose(tau, [21.9953282124, 2.0922366589], rtol=0, atol=5e-11)  # printed digits
 
 
 def test_symmetric_velocity_terms():
-    """For any functions m_kj(q): the sums are equal, the matrices are not; with Γ they make Lagrange's equations."""
+    """For any functions m_kj(q): the sums are equal, the matrices are not; with Γ they give Lagrange's equations."""
     n = range(3)
     M = sp.Matrix(3, 3, lambda i, j: sp.Function(f"m{min(i, j) + 1}{max(i, j) + 1}")(*Q))
     qd = sp.Matrix(QD)

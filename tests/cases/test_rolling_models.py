@@ -1,4 +1,4 @@
-"""Models of the zoo that roll: what touches does not slip, and the motion is that of the closed form."""
+"""Models of the zoo that roll: the points of contact do not slip, and the motion is that of the closed form."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ pytestmark = pytest.mark.targets("compiled", "plain")
 
 
 def point_velocity(model, q, qd, body, point):
-    """The velocity (3,) of the point of a body that is at ``point`` (3,) of the world now."""
+    """Return the velocity (3,) of the point of a body that is now at ``point`` (3,) of the world."""
     v = sixd.velocity(model, q, qd, body, expressed_in="world")
     return v[3:] + np.cross(v[:3], point)
 
 
 @pytest.mark.parametrize("half_angle", [np.pi / 6, 0.9])
 def test_the_cone_does_not_slip_on_its_table(half_angle, rng):
-    """Along the line of contact all points rest; that line turns by φ about the apex, and is on the table."""
+    """Along the line of contact all points are at rest; this line rotates by φ about the apex, and is on the table."""
     cone = sixd.zoo.rolling_cone(half_angle, 0.8, rolls=True)
     phi = rng.uniform(-3, 3)
     q = sixd.assemble(cone, [phi, 0.0], fixed=["turn"])
@@ -27,16 +27,16 @@ def test_the_cone_does_not_slip_on_its_table(half_angle, rng):
         touching = np.array([0, 1, 0]) + s * np.array([np.cos(phi), np.sin(phi), 0])
         assert np.abs(point_velocity(cone, q, qd, "cone", touching)).max() < 1e-14
     assert sixd.pose(cone, q, "apex")[:3, 3] == pytest.approx([0, 1, 0], abs=1e-15)
-    # the rim is on the table whenever it is where it was at first
+    # the rim is on the table whenever it is at its initial place
     assert sixd.pose(cone, np.zeros(2), "rim")[:3, 3] == pytest.approx([0.8, 1, 0], abs=1e-15)
 
 
-def test_the_rolling_cone_is_the_free_one():
-    """Both have the same poses, and the same energy, when they turn about the line of contact."""
+def test_the_geared_rolling_cone_moves_like_the_free_one():
+    """Both have the same poses, and the same energy, when they rotate about the line of contact."""
     rolling, free = sixd.zoo.rolling_cone(rolls=True), sixd.zoo.rolling_cone()
     base = sixd.pose(rolling, np.zeros(2), "base"), sixd.pose(free, free.neutral(), "base")
     np.testing.assert_allclose(*base, atol=1e-15)
-    omega = np.array([-2 * np.sqrt(3) * np.pi, 0, 0])  # once round in a second
+    omega = np.array([-2 * np.sqrt(3) * np.pi, 0, 0])  # one round per second
     kinetic = sixd.energy(free, free.neutral(), np.concatenate([omega, np.cross([0, 1, 0], omega)]))[0]
     assert sixd.energy(rolling, np.zeros(2), [2 * np.pi, -4 * np.pi])[0] == pytest.approx(kinetic, rel=1e-14)
 

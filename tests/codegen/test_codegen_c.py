@@ -52,7 +52,7 @@ LANGUAGES = [
 
 @pytest.fixture(params=["whole", "parts", "rolled"])
 def cut(request, monkeypatch):
-    """Once as one function, once in parts of three statements, once as shapes of segments of three."""
+    """As one function, in parts of three statements, and as shapes of segments of three."""
     if request.param == "parts":
         monkeypatch.setattr(c, "WHOLE", 0)
         monkeypatch.setattr(c, "PART", 3)
@@ -106,7 +106,7 @@ def test_algorithms_on_every_joint(algorithm, rng, tmp_path):
 @needs_cc
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_in_single_precision(algorithm, rng, tmp_path):
-    """A small tree; the tolerance is float32's, times the condition of the mass matrix for ABA."""
+    """A small tree; the tolerance is float32's, for ABA times the condition number of the mass matrix."""
     model = sixd.zoo.random_tree(3, kinds=("revolute",) * 3)
     program = traced(model, algorithm)
     code = emit(program, algorithm, dtype="float32")
@@ -119,7 +119,7 @@ def test_algorithms_in_single_precision(algorithm, rng, tmp_path):
 @needs_cc
 @pytest.mark.parametrize("part", [1, 7, 100])
 def test_parts_do_not_change_the_numbers(part, rng, tmp_path, monkeypatch):
-    """However a program is cut, the same operations are done on the same numbers."""
+    """Every way to cut a program does the same operations on the same numbers."""
     model = sixd.zoo.random_tree(2, kinds=("revolute", "spherical"))
     program = traced(model, "rnea")
     assert program.operations < c.WHOLE
@@ -133,7 +133,7 @@ def test_parts_do_not_change_the_numbers(part, rng, tmp_path, monkeypatch):
 
 
 def test_parts_share_the_work_array():
-    """The array on the stack holds what is alive at one time, not every value."""
+    """The array on the stack holds the values that are alive at one time, not every value."""
     program = traced(sixd.zoo.random_tree(1), "aba")
     code = emit(program, "aba")
     (size,) = re.findall(r"^    double work\[(\d+)\];", code.source, re.MULTILINE)
@@ -174,7 +174,7 @@ def test_every_operation_on_awkward_numbers(language, tmp_path, cut):
     for v in [(x, y) for x in AWKWARD for y in AWKWARD]:
         (got,), (want,) = call(function, program, v), program.evaluate(v)
         assert_allclose(got, want, rtol=1e-12, atol=0, err_msg=str(v))
-        # zeros have the same sign, but which of 0 and -0 is the smaller is left open, as in NumPy
+        # zeros have the same sign, but which of 0 and -0 is the smaller is undefined, as in NumPy
         zeros = np.flatnonzero(want[2:] == 0) + 2
         assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]), err_msg=str(v))
 
@@ -197,7 +197,7 @@ def test_every_operation_has_an_expression():
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_constants_are_exact(dtype, language, rng, tmp_path):
-    """Every bit of a constant arrives, of numbers beyond the range the nearest."""
+    """Every bit of a constant is preserved; numbers beyond the range become the nearest."""
     bits = rng.integers(0, 2**63, 200, dtype=np.int64).view(np.float64)
     numbers = [*bits, *-bits, *rng.normal(size=50), 0.1, 1 / 3, 2**53 + 1, 1e22, 1e300, 5e-324, 2.2250738585072014e-308]
     numbers += [np.finfo(float).max, -np.finfo(float).max, np.inf, -np.inf, np.nan, 0.0, 1e-46, 3.4e38, 1e38]
@@ -213,7 +213,7 @@ def test_constants_are_exact(dtype, language, rng, tmp_path):
 @pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_scalars_empty_arrays_and_unused_inputs(language, tmp_path, cut):
-    """A scalar is an array of one, an empty array a pointer that may be NULL; matrices are row-major."""
+    """A scalar is an array of one, an empty array is a pointer that may be NULL; matrices are row-major."""
     program = trace(
         lambda x, e, unused, A: (x * 2, np.zeros((3, 0)), A.T, np.array(4.0), e),
         {"x": (), "e": (0,), "u": (5,), "A": (2, 3)},
@@ -247,7 +247,7 @@ def test_functions_of_nothing_and_to_nothing(inputs, language, tmp_path, cut):
 @needs_cc
 @pytest.mark.parametrize("shift", range(-3, 4))
 def test_outputs_may_overlap_inputs(shift, tmp_path, cut):
-    """All inputs are read before an output is written, wherever the arrays lie."""
+    """All inputs are read before an output is written, wherever the arrays are."""
     program = trace(lambda a, b: (b[::-1], a * 2 + b), {"a": (3,), "b": (3,)})
     function = build(emit(program, "f"), tmp_path)
     memory = np.arange(1.0, 13.0)
@@ -275,7 +275,7 @@ BAD_NAMES = ["float", "class", "τ", "2x", "", "a b", "a_b", "a-b", "t0", "t1_",
 @pytest.mark.many
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_are_made_safe(language, tmp_path, cut):
-    """Names that C cannot take change, clashes too, and outputs may be named like inputs."""
+    """Names that are invalid in C are changed, also if they clash; outputs may be named like inputs."""
     program = trace(lambda *x: (sum(sin(a) for a in x), np.array(x[0])), dict.fromkeys(BAD_NAMES, ()))
     outputs = [replace(slot, name=name) for slot, name in zip(program.outputs, ("float", "f"), strict=True)]
     code = emit(replace(program, outputs=tuple(outputs)), "f", comment="*/ ??/\n/* \x00\u202e // \\")
@@ -290,7 +290,7 @@ def test_names_are_made_safe(language, tmp_path, cut):
 
 @needs_cc
 @pytest.mark.parametrize("standard", ["c99", "gnu99", "gnu17"])
-def test_macros_of_the_compiler_are_no_names(standard, tmp_path):
+def test_macros_of_the_compiler_may_be_names(standard, tmp_path):
     """Whatever <math.h> and the compiler define, an input of that name compiles."""
     command = [CC, f"-std={standard}", "-dM", "-E", "-x", "c", "-"]
     macros = subprocess.run(command, input="#include <math.h>\n", capture_output=True, text=True, check=True).stdout
@@ -339,7 +339,7 @@ def test_other_arguments_are_checked():
 
 
 def test_text_is_a_function_of_the_program():
-    """Two traces of one function give the same text, which knows no place and no time."""
+    """Two traces of one function give the same text, which contains no path and no time."""
     first, second = (emit(traced(sixd.zoo.random_tree(1), "crba"), "crba", comment="M(q)") for _ in range(2))
     assert first == second
     for text in (first.source, first.header):
@@ -396,7 +396,7 @@ def test_save_says_what_is_wrong_and_leaves_nothing(tmp_path, monkeypatch):
         code.save(tmp_path)
     assert not list(tmp_path.glob(".*"))
 
-    # a full disk while the second file is written leaves the first as it was
+    # a full disk while the second file is written leaves the first unchanged
     (tmp_path / "f.h").rmdir()
     (tmp_path / "f.c").write_text("old")
     whole_file, calls = atomic.whole_file, []

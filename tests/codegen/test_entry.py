@@ -1,4 +1,4 @@
-"""The code of one row: sines in vectors have the bits of those in batches, whatever the angles and wherever they lie."""
+"""Code for one sample: sines in vectors have the bits of those in batches, whatever the angles and wherever they are."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
 
 
 def agrees(function, shapes, arrays, dtype):
-    """Whether each row alone has the bits of the batch; one NaN is as good as another."""
+    """Whether each sample alone has the bits of the batch; all NaN are equal."""
     kernel = sixd.compile(function, ARM, dtype=dtype, shapes=shapes)
     with np.errstate(over="ignore"):
         arrays = [np.ascontiguousarray(x.astype(dtype)) for x in arrays]
@@ -44,7 +44,7 @@ def test_any_number_of_angles(count, dtype, rng):
 
 @each_dtype
 def test_angles_in_any_order(dtype, rng):
-    """Of several arrays, not neighbours, only the sine or only the cosine, and sums as angles."""
+    """In several arrays, not neighbours, only the sine or only the cosine, and sums as angles."""
 
     def some(x, y, z):
         return np.array([
@@ -56,19 +56,19 @@ def test_angles_in_any_order(dtype, rng):
     assert agrees(some, {"x": (6,), "y": (2,), "z": (4, 2)}, arrays, dtype)
 
 
-def test_angles_are_joined():
+def test_angles_are_computed_together():
     """Six angles are one vector of eight; without fused products, or with one lane, each has its own code."""
     program = trace(lambda x: np.array([sin(a) for a in x] + [cos(a) for a in x]), {"x": (6,)})
     joined = emit_entry(program, "float64", 1e300, True, 8)
     assert "<8 x double>" in joined
-    assert joined.count("llvm.fma.f64(") <= 2 * 12 + 2  # the sum of squares is one by one
+    assert joined.count("llvm.fma.f64(") <= 2 * 12 + 2  # the sum of squares is computed one by one
     for text in (emit_entry(program, "float64", 1e300), emit_entry(program, "float64", 1e300, False, 8)):
         assert "x double>" not in text
 
 
 @each_dtype
 def test_robots_with_many_angles(dtype, rng):
-    """A humanoid's rows, alone and in a batch."""
+    """A humanoid's samples, alone and in a batch."""
     model = sixd.zoo.humanoid()
     q = np.array([model.random_configuration(rng) for _ in range(9)]).astype(dtype)
     v = rng.uniform(-1, 1, (9, model.nv)).astype(dtype)

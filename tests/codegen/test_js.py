@@ -20,7 +20,9 @@ needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed (Deb
 
 
 def run(program, rows):
-    """Outputs (n, size) of a program's JavaScript for rows (n, inputs) of its single input q; NaN and ±∞ pass."""
+    """Return outputs (n, size) of a program's JavaScript for samples (n, inputs) of its single input q; NaN and ±∞
+    pass.
+    """
     body = f"const f = new Function('q', 'out', {json.dumps(emit_js(program))});"
     size = sum(len(slot.entries) for slot in program.outputs)
     numbers = json.dumps([[repr(float(x)) for x in row] for row in rows])
@@ -40,7 +42,7 @@ def test_every_operation_has_an_expression():
     assert set(JS_EXPR) == set(Op) - {Op.CONST, Op.INPUT, Op.HELD}
 
 
-# each operation once, by the functions that users write
+# each operation once, through the functions that users write
 OPERATIONS = {
     Op.ADD: lambda q: q[0] + q[1], Op.SUB: lambda q: q[0] - q[1], Op.MUL: lambda q: q[0] * q[1],
     Op.DIV: lambda q: q[0] / q[1], Op.NEG: lambda q: -q[0], Op.SIN: lambda q: scalar.sin(q[0]),
@@ -61,7 +63,7 @@ OPERATIONS = {
 
 @needs_node
 def test_every_operation_is_as_in_numpy():
-    """Each operation beside the program's own evaluation, for ordinary and for awkward numbers."""
+    """Each operation is compared with the program's own evaluation, for ordinary and for extreme numbers."""
     assert set(OPERATIONS) == set(JS_EXPR)
     programs = {op: trace(f, {"q": (3,)}) for op, f in OPERATIONS.items()}
     for op, program in programs.items():
@@ -71,7 +73,7 @@ def test_every_operation_is_as_in_numpy():
     rows = np.array([(a, b, 0.5) for a in awkward for b in awkward])
     (want,) = together.evaluate(rows)
     got = run(together, rows)
-    # V8's functions and NumPy's differ by roundings; sin of 1e300 is exact in both
+    # V8's functions and NumPy's differ by rounding; sin of 1e300 is exact in both
     np.testing.assert_allclose(got, want, rtol=4e-16, atol=4e-16)
     # signs of zeros, for arithmetic
     assert (np.signbit(got) == np.signbit(want))[:, :5][~np.isnan(want[:, :5])].all()
@@ -80,7 +82,7 @@ def test_every_operation_is_as_in_numpy():
 @needs_node
 @pytest.mark.parametrize("model", samples.trees(), ids=lambda m: m.name)
 def test_poses_of_every_joint_type(model, rng):
-    """The page's kinematics is that of the library."""
+    """The page's kinematics equals that of the library."""
     program = trace(lambda q: body_poses(model, q), {"q": (model.nq,)})
     rows = np.array([q for q, _, _ in samples.states(model, rng)])
     want = sixd.body_poses(model, rows).reshape(len(rows), -1)
@@ -96,13 +98,13 @@ def test_numbers_are_exact(rng):
 
 
 @needs_node
-def test_several_outputs_stand_one_after_the_other():
+def test_several_outputs_follow_one_after_another():
     program = trace(lambda q: (q[0], np.array([q[1], 2.0 * q[0]])), {"q": (2,)})
     assert run(program, [[3.0, 4.0]]).tolist() == [[3.0, 4.0, 6.0]]
 
 
 @pytest.mark.parametrize("name", ["out", "Math", "class", "t3", "a-b", "ä", "q;alert(1)"])
-def test_names_that_javascript_cannot_take(name):
+def test_names_that_are_invalid_in_javascript(name):
     with pytest.raises(
         sixd.ScalarTypeError, match="an input is called .*, expected a valid JavaScript name that is not reserved"
     ):
@@ -111,7 +113,7 @@ def test_names_that_javascript_cannot_take(name):
 
 @needs_node
 def test_functions_of_groups(rng):
-    """Exponentials and logarithms of rotations and poses, and elementary functions, next to the plain ones."""
+    """Exponentials and logarithms of rotations and poses, and elementary functions, compared with the plain ones."""
     rows = group_functions.arguments(rng, 8)
     expected = [group_functions.all_of_them(row) for row in rows]
     np.testing.assert_allclose(run(group_functions.program(name="q"), rows), expected, atol=1e-13)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="Node is not installed (Deb
 
 
 def run(text, script):
-    """What a script prints as JSON; ``M`` is the module."""
+    """Return the JSON that a script prints; ``M`` is the module."""
     source = f"const M = (function () {{ 'use strict';\n{text}\n}})();\n{script}"
     done = subprocess.run([NODE, "-"], input=source, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -29,7 +29,7 @@ def run(text, script):
 
 
 def moved(model, q, qd, steps, method="rk4", **options):
-    """q and qd after so many steps of 1 ms in JavaScript."""
+    """Return q and qd after so many steps of 1 ms in JavaScript."""
     setup = make_setup("simulate", sixd.Scenario(model, **{"stabilisation": 0.0} | options), q, qd)
     recipe = make_recipe(setup.problem, method)
     given = {"q": setup.q[0], "qd": setup.qd[0], "u": setup.u[0], "h": [1e-3]}
@@ -70,7 +70,7 @@ def test_constraints():
 
 @pytest.mark.long
 def test_dry_friction_and_rigid_limits():
-    """Steps with problems of impulses repeat calls, and leave some out."""
+    """Steps that solve for impulses repeat calls, and skip some."""
     puma = sixd.zoo.puma560()
     agrees(puma, np.full(6, 0.1), np.full(6, 0.2))
     stopped = dataclasses.replace(sixd.zoo.pendulum(2), lower=np.full(2, -0.5), upper=np.full(2, 0.5))
@@ -99,15 +99,15 @@ def test_long_programs_are_cut(monkeypatch):
     np.testing.assert_array_equal(whole[1], parts[1])
 
 
-def test_states_may_change_places():
-    """A result that is another state is copied before that is replaced."""
+def test_states_may_be_exchanged():
+    """A result that is another state is copied before that state is replaced."""
     recipe = trace_stages(lambda stages, a, b: (b, a), {"a": (2,), "b": (2,)}, {})
     script = "M.arrays.a.set([1, 2]); M.arrays.b.set([3, 4]); M.step(); console.log(JSON.stringify([Array.from(M.arrays.a), Array.from(M.arrays.b)]));"
     assert run(emit_js_module(recipe, {}), script) == [[3, 4], [1, 2]]
 
 
 def test_programs_by_name():
-    """Names are text, whatever they hold; inputs come first, then outputs."""
+    """Names are text and may contain anything; inputs come first, then outputs."""
     recipe = trace_stages(lambda stages, a: (a * 2,), {"a": ()}, {})
     name = "</script> 'x'"
     program = trace(lambda x, y: (x @ y, x + y), {"x": (2,), "y": (2,)})

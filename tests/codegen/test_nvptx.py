@@ -1,4 +1,4 @@
-"""Code for GPUs: its instructions, NVIDIA's assembler, and the same LLVM code run on the processor."""
+"""Code for GPUs: its instructions, NVIDIA's assembler, and the same LLVM code run on the CPU."""
 
 import itertools
 import re
@@ -31,14 +31,14 @@ FRAMED = {"given": [], "frame": "body2"}
 
 
 def traced(name, model, dtype, force=False):
-    """The program of a library function, with default choices and the frame of a body."""
+    """Return the program of a library function, with default choices and the frame of a body."""
     function = LIBRARY[name].for_system(model)
     values = [FRAMED[key] if usual is ... else usual for key, usual in function.choices.items()]
     return trace_request(model, Request(function, function.check_choices(model, tuple(values)), dtype, force))
 
 
-def rows_of(program, model, rng, dtype, n):
-    """Arguments of a program, n rows each."""
+def samples_of(program, model, rng, dtype, n):
+    """Return arguments of a program, n samples each."""
     found = []
     for slot in program.inputs:
         if slot.name in ("q", "q0", "q1"):
@@ -49,7 +49,7 @@ def rows_of(program, model, rng, dtype, n):
 
 
 def emulate(program, dtype, inputs, layout="rows", n=None):
-    """Outputs of the kernel, and its count."""
+    """Return outputs of the kernel, and its count."""
     n = n or max(map(len, inputs))
     order = "F" if layout == "strided" else "C"
     outputs = [np.full((n, *slot.shape), 7.0, dtype, order=order) for slot in program.outputs]
@@ -58,8 +58,8 @@ def emulate(program, dtype, inputs, layout="rows", n=None):
     return outputs, count
 
 
-def on_processor(name, model, inputs):
-    """The public function's results: vector code."""
+def on_cpu(name, model, inputs):
+    """Return the public function's results: vector code."""
     function = LIBRARY[name]
     choices = {key: FRAMED[key] for key, usual in function.choices.items() if usual is ...}
     result = getattr(sixd, name)(model, *inputs, **choices)
@@ -78,8 +78,9 @@ ALLOWED = re.compile(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["forward_dynamics", "integrate", "difference"])
 def test_every_result_is_rounded_once(name, dtype):
-    """No instruction is approximate, flushes small numbers to zero, or may be fused by the assembler, but for the first
-    value of a reciprocal."""
+    """No instruction is approximate, flushes small numbers to zero, or can be fused by the assembler, except the
+    initial value of a reciprocal.
+    """
     ptx = make_ptx(emit_kernel(traced(name, sixd.zoo.random_tree(1), dtype), dtype, LIMIT), "sm_90")
     used = set(ARITHMETIC.findall(ptx))
     assert {word for word in used if not ALLOWED.fullmatch(word)} == set()
@@ -105,7 +106,7 @@ def test_elementary_functions_need_no_library(op, kind, tmp_path):
 
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_functions_of_groups_have_the_bits_of_the_processor(dtype, rng):
+def test_functions_of_groups_are_bit_identical_to_the_cpu(dtype, rng):
     """Exponentials, logarithms, lengths and the like in a user's function."""
     shapes = {"x": (group_functions.SIZE,)}
     kernel = sixd.compile(group_functions.all_of_them, sixd.zoo.pendulum(), shapes=shapes, dtype=dtype)
@@ -118,7 +119,7 @@ def test_functions_of_groups_have_the_bits_of_the_processor(dtype, rng):
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reciprocals_are_rounded_to_nearest(dtype, rng):
-    """All exponents but the outermost of float64, digits that are nearly all ones or zeros, zeros, infinities, NaN."""
+    """All exponents except the outermost of float64, digits that are nearly all ones or zeros, zeros, infinities, NaN."""
     digits, word = (52, np.uint64) if dtype == "float64" else (23, np.uint32)
     exponents = np.arange(2**11 if dtype == "float64" else 2**8, dtype=word) << word(digits)
     ends = np.concatenate([np.arange(100), 2**digits - 1 - np.arange(100)]).astype(word)
@@ -155,7 +156,7 @@ def test_every_function_assembles(name, dtype, tmp_path):
 
 
 def traced_for(name, model, dtype):
-    """The program of a function, with the frame of the model's last body."""
+    """Return the program of a function, with the frame of the model's last body."""
     FRAMED["frame"] = model.body_names[-1]
     try:
         return traced(name, model, dtype)
@@ -189,7 +190,7 @@ def test_rolled_programs_assemble(dtype, monkeypatch, tmp_path):
     assemble(make_ptx(emit_kernel(program, dtype, LIMIT), "sm_90"), "sm_90", tmp_path)
 
 
-# the same code on the processor -----------------------------------------------------------------------------
+# the same code on the CPU ------------------------------------------------------------------------------------
 
 
 @pytest.mark.many
@@ -198,12 +199,12 @@ def test_rolled_programs_assemble(dtype, monkeypatch, tmp_path):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kernels_have_the_bits_of_vector_code(kind, dtype, layout, rng):
-    """Inverse and forward dynamics and the mass matrix of every joint type; more rows than a warp has threads."""
+    """Inverse and forward dynamics and the mass matrix of every joint type; more samples than a warp has threads."""
     model = single_joint(kind)
     for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         program = traced(name, model, dtype)
-        inputs = rows_of(program, model, rng, dtype, 43)
-        expected = on_processor(name, model, inputs)
+        inputs = samples_of(program, model, rng, dtype, 43)
+        expected = on_cpu(name, model, inputs)
         found, _ = emulate(
             program, dtype, [np.asarray(x, order="F" if layout == "strided" else "C") for x in inputs], layout
         )
@@ -215,12 +216,12 @@ def test_kernels_have_the_bits_of_vector_code(kind, dtype, layout, rng):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
 def test_wide_rows_by_tiles(n, dtype, rng):
-    """Any number of rows: whole warps, parts of one, and rows after the last one are not written."""
+    """Any number of samples: whole warps, parts of one; nothing after the last sample is written."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "revolute"))
     program = traced("mass_matrix", model, dtype)
     assert shared_bytes(program, dtype, "rows") > 0
-    inputs = rows_of(program, model, rng, dtype, n)
-    expected = on_processor("mass_matrix", model, inputs)[0]
+    inputs = samples_of(program, model, rng, dtype, n)
+    expected = on_cpu("mass_matrix", model, inputs)[0]
     memory = np.full((n + 40, *program.outputs[0].shape), 7.0, dtype)
     text = emit_kernel(program, dtype, LIMIT)
     run_kernel(text, shared_bytes(program, dtype, "rows"), "rows", inputs, [memory[:n]])
@@ -230,12 +231,12 @@ def test_wide_rows_by_tiles(n, dtype, rng):
 
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_one_row_for_all(dtype, rng):
-    """Rows at a distance of 0 broadcast, through tiles too."""
+def test_one_sample_for_all(dtype, rng):
+    """Arrays with a stride of 0 broadcast, also through tiles."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute"))
     function = LIBRARY["inverse_dynamics"]
     program = trace_request(model, Request(function, (), dtype, True))
-    q, qd, qdd, f_ext = rows_of(program, model, rng, dtype, 40)
+    q, qd, qdd, f_ext = samples_of(program, model, rng, dtype, 40)
     assert f_ext[0].size >= 12
     found, _ = emulate(program, dtype, [q, qd[:1], qdd, f_ext[:1]], n=40)
     assert np.array_equal(found[0], sixd.inverse_dynamics(model, q, qd[0], qdd, f_ext=f_ext[0]))
@@ -247,8 +248,8 @@ def test_one_row_for_all(dtype, rng):
 def test_rolled_kernels_have_the_same_bits(dtype, monkeypatch, rng):
     model = sixd.zoo.random_tree(1)
     program = traced("forward_dynamics", model, dtype)
-    inputs = rows_of(program, model, rng, dtype, 35)
-    expected = on_processor("forward_dynamics", model, inputs)
+    inputs = samples_of(program, model, rng, dtype, 35)
+    expected = on_cpu("forward_dynamics", model, inputs)
     monkeypatch.setattr(rolled, "WHEN", "always")
     found, _ = emulate(program, dtype, inputs)
     assert np.array_equal(found[0], expected[0])
@@ -265,13 +266,13 @@ def test_compact_code_has_the_same_bits(dtype, layout, monkeypatch, rng, tmp_pat
     monkeypatch.setattr(memory, "FEW_TILES", 0)
     for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
         program = traced(name, model, dtype)
-        inputs = rows_of(program, model, rng, dtype, 43)
+        inputs = samples_of(program, model, rng, dtype, 43)
         angles = [model.iq[i].start for i in model.bodies if isinstance(model.joints[i], sixd.Revolute)]
         for row, size in enumerate((1e3, 1e9, 1e15, np.nan)):
             inputs[0][row, angles] *= size
         order = "F" if layout == "strided" else "C"
         found, _ = emulate(program, dtype, [np.asarray(x, order=order) for x in inputs], layout)
-        assert np.array_equal(found[0], on_processor(name, model, inputs)[0], equal_nan=True), name
+        assert np.array_equal(found[0], on_cpu(name, model, inputs)[0], equal_nan=True), name
         assert np.isnan(found[0][3]).any()
         text = emit_kernel(program, dtype, LIMIT, layout)
         assert "@sine_cosine_f" in text
@@ -283,16 +284,16 @@ def test_compact_code_has_the_same_bits(dtype, layout, monkeypatch, rng, tmp_pat
 @pytest.mark.parametrize("staged", [0, 2**20])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_wide_inputs_in_compact_code(dtype, staged, monkeypatch, rng):
-    """Rows of inputs by tiles, and as a whole by loops with a rest."""
+    """Rows of inputs are copied by tiles, and as a whole by loops with a remainder."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical", "revolute"), rounds=2)
     for name, value in (("STAGED", staged), ("FEW_TILES", 0), ("TOGETHER", 5)):
         monkeypatch.setattr(memory, name, value)
     monkeypatch.setattr(kernel, "LARGE", 0)
     program = traced("inverse_dynamics", model, dtype)
     for n in (1, 33, 64):
-        inputs = rows_of(program, model, rng, dtype, n)
+        inputs = samples_of(program, model, rng, dtype, n)
         found, _ = emulate(program, dtype, inputs)
-        assert np.array_equal(found[0], on_processor("inverse_dynamics", model, inputs)[0])
+        assert np.array_equal(found[0], on_cpu("inverse_dynamics", model, inputs)[0])
     text = emit_kernel(program, dtype, LIMIT)
     assert ("@take_" in text) == ("@give_" in text) == (staged == 0)
     assert ("!llvm.loop" in text) == (staged > 0)
@@ -301,23 +302,23 @@ def test_wide_inputs_in_compact_code(dtype, staged, monkeypatch, rng):
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_robots_are_compact(dtype, rng):
-    """More than LARGE bytes in operations: nothing is switched on by hand."""
+    """More than LARGE bytes of operations: no option is set by hand."""
     model = sixd.zoo.random_tree(7, kinds=("revolute", "revolute x"), rounds=5)
     program = traced("forward_dynamics", model, dtype)
     assert program.operations * np.dtype(dtype).itemsize > kernel.LARGE
     assert "@sine_cosine_f" in emit_kernel(program, dtype, LIMIT)
-    inputs = rows_of(program, model, rng, dtype, 33)
+    inputs = samples_of(program, model, rng, dtype, 33)
     found, _ = emulate(program, dtype, inputs)
-    assert np.array_equal(found[0], on_processor("forward_dynamics", model, inputs)[0])
+    assert np.array_equal(found[0], on_cpu("forward_dynamics", model, inputs)[0])
 
 
 @pytest.mark.parametrize("layout", ["rows", "strided"])
 @pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix"])
-def test_suspect_rows_are_counted(name, layout, rng):
-    """Each row once, although threads after the last row repeat it."""
+def test_suspect_samples_are_counted(name, layout, rng):
+    """Each sample once, although the threads after the last sample repeat it."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute"))
     program = traced(name, model, "float64")
-    inputs = rows_of(program, model, rng, "float64", 37)
+    inputs = samples_of(program, model, rng, "float64", 37)
     for row in (3, 17, 36):
         inputs[0][row] = np.nan
     _, count = emulate(

@@ -1,4 +1,4 @@
-"""Rollouts for GPUs: the kernel's own LLVM code, run on the processor, against the vector code; NVIDIA's assembler."""
+"""Rollouts for GPUs: the kernel's own LLVM code, run on the CPU, compared with the vector code; NVIDIA's assembler."""
 
 import dataclasses
 import re
@@ -38,20 +38,20 @@ CORNERS = [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
 
 @pytest.fixture
 def gpu(monkeypatch):
-    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # code that was loaded by another driver
+    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # without code that was loaded by another driver
     yield install(monkeypatch)
     driver.is_installed.cache_clear()
 
 
 def setup_of(model, rng, dtype="float64", rows=33, q=None, qd=None, **options):
-    """A setup with random states."""
+    """Return a setup with random states."""
     q = np.stack([model.random_configuration(rng) for _ in range(rows)]) if q is None else q
     qd = rng.uniform(-1, 1, (rows, model.nv)) if qd is None else qd
     return make_setup("test", sixd.Scenario(model, **options), q.astype(dtype), qd.astype(dtype))
 
 
-def given(setup, method, h):
-    """The code of the processor, and its arrays."""
+def on_cpu(setup, method, h):
+    """Return the code for the CPU, and its arrays."""
     runner = Runner(setup, method, h)
     numbers = [np.array([x], setup.dtype) for x in (h, 0.0)]
     return runner.rollout, [*runner.state.values(), *numbers, *runner.constants.values()]
@@ -62,8 +62,8 @@ def on_gpu(code, counts, arrays, out=None):
 
 
 def compare(setup, method, counts=(3, 2), h=1e-3):
-    """The same bits on both sides; return the results."""
-    code, arrays = given(setup, method, h)
+    """Check that both sides have the same bits, and return the results."""
+    code, arrays = on_cpu(setup, method, h)
     expected = code(np.array(counts), arrays)
     found = on_gpu(rollout(setup.problem, method, setup.dtype, target=TARGET), counts, arrays)
     for x, y in zip(found, expected, strict=True):
@@ -79,8 +79,8 @@ def compare(setup, method, counts=(3, 2), h=1e-3):
 @fused
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_has_the_bits_of_the_processor(method, dtype, gpu, rng):
-    """A tree with a free and a spherical joint, springs and damping, in 33 rows: not all threads have one."""
+def test_every_method_is_bit_identical_to_the_cpu(method, dtype, gpu, rng):
+    """A tree with a free and a spherical joint, springs and damping, in 33 samples: some threads have none."""
     model = sixd.zoo.random_tree(3, kinds=("free", "spherical") if method in ("rk4", "euler") else ("spherical",))
     model = dataclasses.replace(model, friction=np.zeros(model.nv))
     compare(setup_of(model, rng, dtype), method)
@@ -92,7 +92,7 @@ def test_every_method_has_the_bits_of_the_processor(method, dtype, gpu, rng):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", ["rk4", "midpoint"])
 def test_dry_friction_and_limits(method, dtype, gpu, rng):
-    """Calls that are repeated until a row has converged, and calls that most rows leave out."""
+    """Calls that are repeated until a sample has converged, and calls that most samples skip."""
     model = sixd.zoo.pendulum(2)
     model = dataclasses.replace(model, friction=np.array([0.3, 0.1]), lower=-0.5 * np.ones(2), upper=0.5 * np.ones(2))
     setup = setup_of(model, rng, dtype, q=rng.uniform(-0.49, 0.49, (33, 2)), forces=sixd.RigidLimits(0.5))
@@ -104,7 +104,7 @@ def test_dry_friction_and_limits(method, dtype, gpu, rng):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", [sixd.Ground, sixd.RigidGround])
 def test_a_box_on_ground(kind, dtype, gpu, rng):
-    """Some rows are in the air, some in contact, some lean on two points."""
+    """Some samples are in the air, some in contact, some lean on two points."""
     q = np.stack([BOX.random_configuration(rng) for _ in range(33)])
     q[:, -3:] = rng.uniform(-0.02, 0.12, (33, 3))
     setup = setup_of(BOX, rng, dtype, q=q, forces=kind({"box": CORNERS}))
@@ -114,8 +114,8 @@ def test_a_box_on_ground(kind, dtype, gpu, rng):
 @pytest.mark.long
 @fused
 @pytest.mark.parametrize("rows", [1, 31, 64, 200])
-def test_parameters_forces_and_numbers_of_rows(rows, gpu, rng):
-    """Inertias of each row, one gravity for all; f_ext of each row; rows that fill several blocks."""
+def test_parameters_forces_and_numbers_of_samples(rows, gpu, rng):
+    """Inertias of each sample, one gravity for all; f_ext of each sample; samples that fill several blocks."""
     model = sixd.zoo.ur_arm()
     own = np.array([sixd.Inertia.from_matrix(x).parameters for x in model.inertia[1:]])
     parameters = {"inertia": own * rng.uniform(0.5, 2, (rows, 1, 1)), "gravity": np.array([0, 0.5, -3.7])}
@@ -152,7 +152,7 @@ def test_steps_back_of_friction(gpu, rng):
 
 
 def check_gradient(setup, method, rng, steps=4):
-    """There and back, and a final cost, on both sides."""
+    """Forward and backward, and a final cost, on both sides."""
     dtype, model, problem = setup.dtype, setup.problem.system, setup.problem
     shapes = {"t": (), "q": (model.nq,), "qd": (model.nv,), "tau": (model.nv,)}
     cost = traced_cost("test", "cost", lambda t, q, qd, tau: q @ q + t * (tau @ qd), shapes, dtype)
@@ -204,8 +204,8 @@ def test_large_programs(dtype, gpu, rng, monkeypatch):
 
 
 @fused
-def test_a_step_leaves_rows_that_it_cannot_do(gpu, rng):
-    """Quaternions not quite of unit length; rows with a number that is not finite come back as NaN, and are counted."""
+def test_a_step_skips_samples_that_it_cannot_compute(gpu, rng):
+    """Quaternions not exactly of unit length; samples with a number that is not finite become NaN, and are counted."""
     model = sixd.zoo.random_tree(2, kinds=("free", "revolute"))
     model = dataclasses.replace(model, friction=np.zeros(model.nv))
     setup = setup_of(model, rng, rows=40)
@@ -232,9 +232,9 @@ def test_a_step_leaves_rows_that_it_cannot_do(gpu, rng):
 )
 @pytest.mark.parametrize("backwards", [False, True])
 def test_any_numbers_of_steps(counts, backwards, gpu, rng):
-    """Several launches, each from the state that the former one left, recorded or not."""
+    """Several launches, each from the state that the one before left, recorded or not."""
     setup = setup_of(sixd.zoo.pendulum(2), rng)
-    _, arrays = given(setup, "euler", 1e-3)
+    _, arrays = on_cpu(setup, "euler", 1e-3)
     plain = make_recipe(setup.problem, "euler", "float64")
     recipe = dataclasses.replace(plain, recorded=("q",), backwards=backwards)
     key = recipe_key(recipe, "float64")
@@ -258,9 +258,9 @@ def test_pieces():
 
 @fused
 def test_records_go_to_arrays_of_the_caller(gpu, rng):
-    """Rows of any distance; nothing else is written. States of one row for all, and cores that are not contiguous."""
+    """Samples with any stride; nothing else is written. One state for all, and cores that are not contiguous."""
     setup = setup_of(sixd.zoo.pendulum(2), rng)
-    code, arrays = given(setup, "euler", 1e-3)
+    code, arrays = on_cpu(setup, "euler", 1e-3)
     device = rollout(setup.problem, "euler", "float64", target=TARGET)
     buffer = np.full((33, 6, 2), 5.0)
     out = [None, Array(buffer[:, 2:5]), *[None] * (len(device.outputs) - 2)]
@@ -273,7 +273,7 @@ def test_records_go_to_arrays_of_the_caller(gpu, rng):
 
 def test_mistakes(gpu, rng):
     setup = setup_of(sixd.zoo.pendulum(2), rng)
-    arrays = [x.copy() for x in given(setup, "euler", 1e-3)[1]]
+    arrays = [x.copy() for x in on_cpu(setup, "euler", 1e-3)[1]]
     code = rollout(setup.problem, "euler", "float64", target=TARGET)
     good = [Array(x) for x in arrays]
     for change, error, text in [
@@ -307,7 +307,7 @@ ALLOWED = re.compile(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
 def test_kernels_assemble(method, dtype, tmp_path, rng):
-    """Every result is rounded once; what a step hands from call to call is in registers."""
+    """Every result is rounded once; the values that a step passes from call to call are in registers."""
     model = sixd.zoo.random_tree(7, kinds=("revolute", "spherical"))
     recipe = make_recipe(setup_of(model, rng, dtype, 2).problem, method, dtype)
     ptx = make_ptx(emit_rollout_kernel(recipe, dtype), "sm_90")

@@ -1,6 +1,7 @@
-"""Rolled code has the bits of uncut code: every function, every joint type, both float widths, entries, loops, rollouts.
+"""Rolled code is bit-identical to uncut code: every function, every joint type, both float widths, entries, loops,
+rollouts.
 
-The switch ``rolled.WHEN`` forces either way; the cache on disk, whose keys do not contain it, is off.
+The switch ``rolled.WHEN`` forces either form. The cache on disk is off, because its keys do not contain the switch.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ def assert_same_bits(a, b):
 
 
 def two_ways(monkeypatch, make):
-    """What ``make()`` returns with programs uncut, and with all rolled."""
+    """Return the results of ``make()`` with programs uncut, and with all rolled."""
     found = []
     for when in ("never", "always"):
         monkeypatch.setattr(rolled, "WHEN", when)
@@ -48,7 +49,7 @@ def two_ways(monkeypatch, make):
 
 
 def compare(monkeypatch, model, function, rng, dtype="float64", **static):
-    """Call kernels of both kinds with batches, rows, NaN, and huge numbers, which make results suspect."""
+    """Call kernels of both kinds with batches, single samples, NaN, and huge numbers, which make results suspect."""
     declared = LIBRARY[function]
     if "frame" in declared.choices:
         static = {"frame": model.frame_names[-1], **static}
@@ -112,7 +113,7 @@ def test_own_joints(dtype, monkeypatch, rng):
 @pytest.mark.parametrize("name", MAIN)
 @pytest.mark.parametrize("longest", [5, 50])
 def test_short_parts(longest, name, monkeypatch, rng):
-    """Cut every few operations: whatever passes from one function to another keeps its bits."""
+    """Cut every few operations: values that pass from one function to another keep their bits."""
     monkeypatch.setattr(segments, "LONGEST", longest)
     monkeypatch.setattr(segments, "PART", longest)
     compare(monkeypatch, sixd.zoo.random_tree(2, kinds=("planar", "free")), name, rng)
@@ -157,7 +158,7 @@ def test_conditions_constants_and_inputs_as_results(monkeypatch, rng):
 
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_sines_of_one_row_in_vectors(dtype, monkeypatch, rng):
+def test_sines_of_one_sample_in_vectors(dtype, monkeypatch, rng):
     """Many angles, some huge, and sines that are results themselves: those of NaN and infinity are suspect."""
     compare(monkeypatch, sixd.zoo.random_tree(1, kinds=("revolute",) * 19), "inverse_dynamics", rng, dtype)
     model, x = sixd.zoo.pendulum(37), rng.uniform(-9, 9, 37).astype(dtype)
@@ -176,7 +177,7 @@ def test_sines_of_one_row_in_vectors(dtype, monkeypatch, rng):
 
 @pytest.mark.long
 def test_many_zeros_in_outputs(monkeypatch, rng):
-    """Long runs of zeros are filled by a loop, groups of zeros are not read."""
+    """A loop fills long runs of zeros; groups of zeros are not read."""
     compare(monkeypatch, sixd.zoo.random_tree(1, kinds=("revolute",) * 17), "christoffel", rng)
 
 
@@ -209,7 +210,7 @@ def test_rollouts_of_constrained_systems(monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize("has_fma", [True, False])
 def test_work_memory_from_the_heap(has_fma, monkeypatch, rng):
-    """More than fits on the stack of a small thread; also in code for processors without fused products."""
+    """More than fits on the stack of a small thread; also in code for CPUs without fused products."""
     if not has_fma:
         host = machine.host()
         plain = machine.Machine(host.cpu, host.features, host.bits, has_fma=False)
@@ -221,11 +222,11 @@ def test_work_memory_from_the_heap(has_fma, monkeypatch, rng):
 
 
 def test_no_memory(monkeypatch, rng):
-    """A loop that gets no memory raises; it does not return what happens to be in its results."""
+    """A loop that gets no memory raises; it does not return the previous content of its results."""
     model = sixd.zoo.pendulum(3)
     monkeypatch.setattr(rolled, "WHEN", "always")
     monkeypatch.setattr(rolled, "ON_STACK", 64)
-    monkeypatch.setattr(rolled, "LINE", 1 << 60)  # more than there is
+    monkeypatch.setattr(rolled, "LINE", 1 << 60)  # more than exists
     x = rng.normal(size=(9, 3))
     for arrays in ((x, x, x), (x[0], x[0], x[0])):
         with pytest.raises(MemoryError):
@@ -235,7 +236,7 @@ def test_no_memory(monkeypatch, rng):
 
 
 def test_by_size(monkeypatch):
-    """Programs below the limit stay uncut; the text of a rolled one does not grow with the mechanism."""
+    """Programs below the limit stay uncut; the text of a rolled program does not grow with the mechanism."""
 
     def text(n):
         model = sixd.zoo.pendulum(n)

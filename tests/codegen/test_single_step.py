@@ -1,4 +1,6 @@
-"""A recipe as one call: one row in scalar code and rows in vectors, bits of a rollout, rows that a guard leaves."""
+"""A recipe as one call: scalar code for one sample, vectors for batches, bits of a rollout, and samples that a guard
+rejects.
+"""
 
 from dataclasses import replace
 
@@ -18,7 +20,7 @@ from sixd.trace.program import trace
 from sixd.trace.stages import ProgramCall, trace_stages
 
 PAIR = trace(lambda x, y: (x * 2 + y, sin(y) + x[0]), {"x": (3,), "y": ()})
-# repeated until all rows are small; one that is done does not change any more, and so depends on no other
+# repeated until all samples are small; one that is done does not change any more, so it depends on no other
 HALVE = trace(lambda x, done: (where(done > 0, x, x * 0.5), where(x < 1, 1, done)), {"x": (), "done": ()})
 
 
@@ -73,8 +75,8 @@ def test_bits_of_a_rollout(dtype, rng):
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
-def test_rows_that_the_guard_leaves(bad, rng):
-    """They are left to the fallback, and so is a batch that has one."""
+def test_samples_that_the_guard_rejects(bad, rng):
+    """The fallback computes them, and every batch that contains one."""
     arrays = [rng.uniform(0.1, 5, shape) for shape in ((20, 3), (20,), (20,))]
     one, rows = compiled(GUARDED, "float64", "step"), compiled(GUARDED, "float64", "steps")
     wanted = rollout(RECIPE, "float64")(np.array([1]), arrays)

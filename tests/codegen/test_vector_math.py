@@ -1,4 +1,4 @@
-"""Elementary functions in vector code: accuracy, special values, and lanes that do not see each other."""
+"""Elementary functions in vector code: accuracy, special values, and independence of lanes."""
 
 import ctypes
 import ctypes.util
@@ -24,14 +24,14 @@ TABLE = (ctypes.c_void_p * len(CONTEXT))()
 for word in MATH:
     TABLE[CONTEXT.index(word)] = ctypes.cast(getattr(LIBM, word), ctypes.c_void_p).value
 
-# 64 bits tell half an ulp of float64 from 0.501; elsewhere mpmath does so for fewer samples
+# 64 bits distinguish half an ulp of float64 from 0.501; elsewhere mpmath does so for fewer samples
 WIDE = np.finfo(np.longdouble).nmant >= 63
 SAMPLES = 40_000 if WIDE else 500
 
 NUMPY = {Op.SIN: np.sin, Op.COS: np.cos, Op.TAN: np.tan, Op.ASIN: np.arcsin, Op.ACOS: np.arccos, Op.ATAN2: np.arctan2,
          Op.EXP: np.exp, Op.LOG: np.log, Op.LOG1P: np.log1p, Op.TANH: np.tanh, Op.HYPOT: np.hypot, Op.SQRT: np.sqrt, Op.ABS: np.abs, Op.SIGN: np.sign, Op.MIN: np.minimum,
          Op.MAX: np.maximum}  # fmt: skip
-# largest errors seen in some million samples of each range [ulp]: 1.55, 1.55, 1.28, 1.13, 1.09, 0.78, 0.93, 0.83, 0.83,
+# largest errors in some million samples of each range [ulp]: 1.55, 1.55, 1.28, 1.13, 1.09, 0.78, 0.93, 0.83, 0.83,
 # 1.57, 0.99;
 # those of sine and cosine are of all float32, float64 reaches 1.51 and 1.49
 BOUND = {Op.SIN: 1.6, Op.COS: 1.6, Op.TAN: 1.4, Op.ASIN: 1.2, Op.ACOS: 1.2, Op.ATAN2: 0.9, Op.EXP: 1.0, Op.LOG: 0.9,
@@ -46,7 +46,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, np.inf, -np.inf, np.nan, 
 
 
 def source(op, kind, lanes, has_fma):
-    """A module with f(in…, out, n, context), which applies an operation to n numbers, ``lanes`` at a time."""
+    """Return a module with f(in…, out, n, context), which applies an operation to n numbers, ``lanes`` at a time."""
     module = Module(has_fma)
     code, type = FunctionBody(module), Type(kind, lanes)
     names = [f"in{k}" for k in range(op.arity)]
@@ -80,7 +80,7 @@ def machine(cpu, **options):
 
 @functools.cache
 def compiled(op, kind, lanes, cpu="host", has_fma=True):
-    """The operation as a function of arrays."""
+    """Return the operation as a function of arrays."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(source(op, kind, lanes, has_fma)), machine(cpu, jit=True))
     engine.finalize_object()
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (op.arity + 1), ctypes.c_int64, ctypes.c_void_p)
@@ -100,12 +100,12 @@ def compiled(op, kind, lanes, cpu="host", has_fma=True):
 
 
 def sized(rng, low, high):
-    """Numbers of either sign, their logarithms spread evenly."""
+    """Return numbers of either sign, with evenly spread logarithms."""
     return np.exp(rng.uniform(np.log(low), np.log(high), SAMPLES)) * rng.choice([-1, 1], SAMPLES)
 
 
 def near_quarter_turns(kind):
-    """Floats within the range that come nearest to multiples of π/2: denominators of continued fractions."""
+    """Return the floats in the range that are nearest to multiples of π/2: denominators of continued fractions."""
     bits, found = (53, []) if kind == "double" else (24, [])
     with mpmath.workdps(60):
         for exponent in range(-bits, int(np.log2(LARGEST_ANGLE[kind])) - bits + 1):
@@ -121,7 +121,7 @@ def near_quarter_turns(kind):
 
 
 def samples(op, kind, rng):
-    """Arguments in every range that the code treats differently."""
+    """Return arguments in every range that the code treats differently."""
     double = kind == "double"
     tiny, huge = (1e-300, 1e300) if double else (1e-37, 1e37)
 
@@ -169,7 +169,7 @@ def samples(op, kind, rng):
 
 
 def errors(op, kind, result, *args, exact=not WIDE):
-    """Distance from the true value, in units of the last place of that."""
+    """Return the distance from the true value, in units of its last place."""
     info = np.finfo(KINDS[kind])
     if exact:
         with mpmath.workdps(60):
@@ -187,12 +187,12 @@ def errors(op, kind, result, *args, exact=not WIDE):
 
 
 def bits(x):
-    """What a float is made of; all NaN are one."""
+    """Return what a float is made of; all NaN are equal."""
     return np.where(np.isnan(x), np.nan, x).astype(x.dtype).view(np.int64 if x.itemsize == 8 else np.int32)
 
 
 def every_sample(op, kind, rng):
-    """Arguments of all ranges, specials and huge ones, in one array each, of the kind's width."""
+    """Return arguments of all ranges, special and huge ones, in one array each, of the kind's width."""
     with np.errstate(over="ignore"):
         special = list(itertools.product(SPECIAL, repeat=op.arity))
         given = samples(op, kind, rng) if op in BOUND else [tuple(sized(rng, 1e-5, 1e5) for _ in range(op.arity))]
@@ -209,7 +209,7 @@ def every_sample(op, kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", BOUND)
 def test_results_are_accurate(op, kind, rng):
-    """Every range is met to the bound of its function; float32 of all but sine and cosine is rounded once."""
+    """Every range is within the bound of its function; float32 results except sine and cosine are correctly rounded."""
     bound = BOUND[op] if kind == "double" or op in (Op.SIN, Op.COS) else 0.501
     for args in samples(op, kind, rng):
         args = [x.astype(KINDS[kind]) for x in args]
@@ -219,7 +219,7 @@ def test_results_are_accurate(op, kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", ANGLES)
 def test_angles_nearest_to_quarter_turns(op, kind):
-    """Where sine, cosine and tangent nearly vanish they are as accurate as elsewhere."""
+    """Where sine, cosine and tangent nearly vanish, they are as accurate as elsewhere."""
     x = near_quarter_turns(kind).astype(KINDS[kind])
     assert errors(op, kind, compiled(op, kind, LANES[kind])(x), x, exact=True).max() < BOUND[op]
 
@@ -227,7 +227,7 @@ def test_angles_nearest_to_quarter_turns(op, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", ANGLES)
 def test_huge_angles(op, kind, rng):
-    """Beyond the range of the fast code the angle still is right to its rounding."""
+    """Beyond the range of the fast code, the angle is still right to its rounding."""
     x = sized(rng, LARGEST_ANGLE[kind], 1e300 if kind == "double" else 1e37)[:4000].astype(KINDS[kind])
     result, true = compiled(op, kind, LANES[kind])(x), NUMPY[op](x.astype(np.float64))
     angle = 4 * np.finfo(KINDS[kind]).eps  # of π rounded to this width, and of the function
@@ -239,12 +239,12 @@ def test_huge_angles(op, kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_special_values(op, kind, has_fma):
-    """Zeros of either sign, infinities, NaN, borders of domains and of the float formats: as NumPy has it."""
+    """Zeros of either sign, infinities, NaN, borders of domains and of the float formats: as in NumPy."""
     with np.errstate(all="ignore"):
         args = np.array(list(itertools.product(SPECIAL, repeat=op.arity))).T.astype(KINDS[kind])
         true = NUMPY[op](*args)
     result = compiled(op, kind, LANES[kind], has_fma=has_fma)(*args)
-    if op in (Op.MIN, Op.MAX):  # of equal zeros either will do
+    if op in (Op.MIN, Op.MAX):  # of equal zeros, either is right
         result, true = result + 0, true + 0
     huge = abs(args[0]) > LARGEST_ANGLE[kind] if op in ANGLES else False  # see test_huge_angles
     info = np.finfo(KINDS[kind])
@@ -265,8 +265,8 @@ def test_number_of_lanes_changes_no_bit(op, kind, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
-def test_lanes_do_not_see_each_other(op, kind, rng):
-    """A special or huge number in a lane leaves its neighbours' bits."""
+def test_lanes_are_independent(op, kind, rng):
+    """A special or huge number in a lane does not change its neighbours' bits."""
     lanes = LANES[kind]
     args = [rng.uniform(0.1, 1, 64 * lanes).astype(KINDS[kind]) for _ in range(op.arity)]
     before = bits(compiled(op, kind, lanes)(*args))
@@ -281,8 +281,7 @@ def test_lanes_do_not_see_each_other(op, kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_without_fused_multiply_add(op, kind, rng):
-    """Old processors: libm gives the result, within one unit (glibc's tanh two); nothing but the context's functions is
-    called."""
+    """Old CPUs: libm gives the result, within one unit (glibc's tanh two); only the context's functions are called."""
     args = every_sample(op, kind, rng)
     results = [compiled(op, kind, lanes, cpu="x86-64", has_fma=False)(*args) for lanes in (1, 4)]
     assert np.array_equal(*map(bits, results))
@@ -294,7 +293,7 @@ def test_without_fused_multiply_add(op, kind, rng):
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="reads instructions of another kind")
 @pytest.mark.parametrize("cpu", ["x86-64", "haswell", "skylake-avx512"])
 def test_no_function_is_called_by_name(cpu):
-    """LLVM writes no call of a library into the code."""
+    """LLVM inserts no call of a library function into the code."""
     target, seen = machine(cpu, codemodel="small"), set()
     for op, kind, lanes in itertools.product(FUNCTIONS, KINDS, (1, 8)):
         text = target.emit_assembly(llvm.parse_assembly(source(op, kind, lanes, cpu != "x86-64")))

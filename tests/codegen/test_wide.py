@@ -1,4 +1,4 @@
-"""Wide rows, whose cache lines are written past the cache: rows of any length, at any address, and nothing beside them."""
+"""Wide rows, whose cache lines are written past the cache: any length, any address, and no write outside the rows."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ from sixd.runtime.machine_code import LoadedImage, make_image
 from sixd.trace import trace
 
 TYPES = {"float64": Type("double", 8), "float32": Type("float", 16)}
-# lengths of rows: one for each number of bytes that a row may exceed whole lines by
+# lengths of rows: one for each number of bytes by which a row may exceed whole lines
 LENGTHS = [(dtype, WIDE // np.dtype(dtype).itemsize + k) for dtype, type in TYPES.items() for k in range(type.lanes)]
 
 
 def numbers(q, length):
-    """Products and zeros, of which there are whole lines: rounded once, so NumPy has the same bits."""
+    """Return products and zeros, of which there are whole lines: rounded once, so NumPy has the same bits."""
     return [0 * q[0] if is_zero(k) else q[k % 2] * (k + 1) for k in range(length)]
 
 
@@ -61,7 +61,7 @@ CASES = [(*case, "never") for case in LENGTHS] + [(*case, "always") for case in 
 @pytest.mark.parametrize("large", [True, False], ids=["past the cache", "cached"])
 @pytest.mark.parametrize(("dtype", "length", "when"), CASES)
 def test_rows_of_any_length_at_any_address(dtype, length, when, large, monkeypatch, rng):
-    """All numbers of rows, all alignments, rows with gaps, code over a table; ``CACHE`` decides which way is taken."""
+    """All numbers of rows, all alignments, rows with gaps, code with a table; ``CACHE`` decides which form is used."""
     monkeypatch.setattr(module, "CACHE", 0 if large else 1 << 40)
     monkeypatch.setattr(rolled, "WHEN", when)
     machine, program = host(), traced(length, dtype)

@@ -1,4 +1,4 @@
-"""Outputs with long runs of zeros, which compiled code fills by a loop: every place, every batch, both dtypes."""
+"""Outputs with long runs of zeros, which compiled code fills by a loop: every position, every batch, both dtypes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytest
 import sixd
 
 ARM = sixd.zoo.planar(2)
-# places that are not zero in an output of 4200 entries: none, the ends, the middle, a run of just the shortest length
+# positions that are not zero in an output of 4200 entries: none, the ends, the middle, a run of just the shortest
+# length
 PLACES = {
     "none": [],
     "ends": [0, 4199],

@@ -1,4 +1,4 @@
-"""Derivatives in ambient coordinates: by the entries of a configuration, against finite differences and each other."""
+"""Derivatives in ambient coordinates: with respect to the entries of a configuration, compared with finite differences."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def run(model, request, *arrays):
 
 
 def sample(name, model, rng):
-    """A request and a row of its arrays; a configuration's quaternions are not of unit length."""
+    """A request and a sample of its arrays; a configuration's quaternions are not of unit length."""
     function = LIBRARY[name]
     request = Request(function, tuple(function.choices.values()), "float64", False)
     q = model.random_configuration(rng)
@@ -31,7 +31,7 @@ def sample(name, model, rng):
 @pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_slopes_are_by_entries(name, kind, rng):
+def test_derivatives_with_respect_to_entries(name, kind, rng):
     """Both orders, every input; tolerances are those of central differences with a step of 1e-6."""
     model = single_joint(kind)
     request, x = sample(name, model, rng)
@@ -62,8 +62,8 @@ def test_slopes_are_by_entries(name, kind, rng):
         assert np.allclose(a, b, rtol=1e-6, atol=1e-5)
 
 
-def test_length_of_a_quaternion_has_no_slope(rng):
-    """For forward dynamics the gradient by a quaternion is at a right angle to it, and shrinks as it grows."""
+def test_length_of_a_quaternion_has_no_derivative(rng):
+    """For forward dynamics, the gradient with respect to a quaternion is perpendicular to it, and shrinks as it grows."""
     model = single_joint("spherical")
     request, x = sample("forward_dynamics", model, rng)
     gradient = vjp_request(model, request, (0,))

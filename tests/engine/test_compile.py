@@ -1,4 +1,6 @@
-"""``sixd.compile``: kernels of the library's functions and of users' own, of several at once, and with parameters."""
+"""``sixd.compile``: kernels of the library's functions and of users' functions, of several at once, and with
+parameters.
+"""
 
 import ctypes
 import functools
@@ -27,7 +29,7 @@ BATCHES = ((), (1,), (6,), (2, 3))
 
 
 def parameter_values(model, name):
-    """What a parameter of ``PARAMETERS`` is in a model."""
+    """Return the value of a parameter of ``PARAMETERS`` in a model."""
     if name == "inertia":
         return np.array([sixd.Inertia.from_matrix(model.inertia[i]).parameters for i in model.bodies]).reshape(-1, 10)
     return model.placement[1:] if name == "placements" else getattr(model, name)
@@ -40,7 +42,7 @@ def draw(model, rng, batch=(), count=2):
 
 
 def as_tuple(result):
-    if isinstance(result, sixd.NewtonEuler):  # kernels return its arrays alone
+    if isinstance(result, sixd.NewtonEuler):  # kernels return only its arrays
         return tuple(result.raw)
     return result if isinstance(result, tuple) else (result,)
 
@@ -67,7 +69,7 @@ PUBLIC = [name for name in LIBRARY if name not in ("integrate", "difference")]  
 @pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_function_of_the_library(name, dtype, rng):
-    """A kernel gives the bits of the public function, for each choice of its fixed arguments."""
+    """A kernel is bit-identical to the public function, for each choice of its fixed arguments."""
     function = LIBRARY[name]
     # a frame with an operational inertia moves in all six directions
     model = sixd.zoo.random_tree(2, kinds=("free",) if name in OPERATIONAL else ("spherical", "revolute"))
@@ -88,7 +90,7 @@ def test_every_function_of_the_library(name, dtype, rng):
 @pytest.mark.many
 @pytest.mark.parametrize("name", [n for n, f in LIBRARY.items() if f.force])
 def test_external_forces(name, rng):
-    """f_ext acts as in the public function: batched, broadcast, in float32, and with zeros as if it were not there."""
+    """f_ext acts as in the public function: batched, broadcast, in float32; zeros have no effect."""
     static = {"given": ["joint1"]} if name == "hybrid_dynamics" else {}
     kernel = sixd.compile(getattr(sixd, name), FREE, **static)
     for batch in BATCHES:
@@ -104,14 +106,14 @@ def test_external_forces(name, rng):
         kernel(*given.values(), f_ext=np.zeros((3, 6)))
 
 
-def test_singular_models_are_refused_each_time():
-    """A joint that moves no inertia: the same error for one row and for batches, at the first call and later."""
+def test_singular_models_are_rejected_each_time():
+    """A joint that moves no inertia: the same error for one sample and for batches, at the first call and later."""
     builder = sixd.ModelBuilder("empty")
     builder.add_body("a", "world", sixd.Revolute("x"), inertia=sixd.sphere(0.1, mass=1.0))
     builder.add_body("b", "a", sixd.Revolute("y"))
     model = builder.build()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a clear error needs no warnings beside it
+        warnings.simplefilter("error")  # a clear error needs no additional warnings
         for functions in (sixd.forward_dynamics, (sixd.forward_dynamics, sixd.mass_matrix)):
             kernel = sixd.compile(functions, model)
             for x in (np.zeros(2), np.zeros((3, 2)), np.zeros(2), np.zeros((3, 2))):
@@ -120,8 +122,8 @@ def test_singular_models_are_refused_each_time():
             assert sixd.compile(sixd.mass_matrix, model)(np.zeros((3, 2))).shape == (3, 2, 2)
 
 
-def test_what_a_kernel_tells():
-    """Its name, its arrays, its program, and a line about itself."""
+def test_attributes_and_repr_of_a_kernel():
+    """Its name, its arrays, its program, and a line that describes it."""
     kernel = sixd.compile(sixd.inverse_dynamics, ARM, dtype="float32")
     assert (kernel.name, kernel.inputs, kernel.dtype, kernel.model) == (
         "inverse_dynamics",
@@ -136,7 +138,7 @@ def test_what_a_kernel_tells():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.dtype("float32"), "f4", "float32"], ids=repr)
 def test_dtypes_by_their_other_names(dtype):
-    """What NumPy takes for a dtype serves."""
+    """Everything that NumPy accepts as a dtype is accepted."""
     kernel = sixd.compile(sixd.mass_matrix, ARM, dtype=dtype)
     assert kernel.dtype == "float32"
     assert kernel([0.1, 0.2]).dtype == np.float32
@@ -157,7 +159,7 @@ JOINT = {
 @pytest.mark.many
 @pytest.mark.parametrize("case", JOINT)
 def test_several_functions_in_one_kernel(case, rng):
-    """Results, in a flat tuple, are those of the functions; the joint program is shorter than all of theirs."""
+    """Results, in a flat tuple, are those of the functions; the joint program is shorter than the sum of theirs."""
     names, static = JOINT[case]
     functions = [getattr(sixd, name) for name in names]
     joint = sixd.compile(tuple(functions), ARM, **static)
@@ -178,7 +180,7 @@ def test_several_functions_in_one_kernel(case, rng):
 
 
 def test_arrays_of_a_joint_kernel(rng):
-    """They come in the order in which the functions name them first; f_ext goes to those that take it."""
+    """They come in the order in which the functions name them first; f_ext goes to the functions that have it."""
     joint = sixd.compile([sixd.gravity_force, sixd.mass_matrix_solve, sixd.inverse_dynamics], FREE)
     assert joint.inputs == ("q", "b", "qd", "qdd")
     q, b, qd, qdd = draw(FREE, rng, (4,), 3)
@@ -191,8 +193,8 @@ def test_arrays_of_a_joint_kernel(rng):
     assert alone([0.1, 0.2]).shape == (2, 2)
 
 
-def test_a_joint_kernel_judges_its_results():
-    """A singular row is an error there too."""
+def test_a_joint_kernel_checks_its_results():
+    """A singular sample is an error there too."""
     top = sixd.zoo.spinning_top()
     kernel = sixd.compile((sixd.forward_dynamics, sixd.mass_matrix), top)
     good, bad, zero = [0.1, 0.5, 0.2], [0.1, 0.0, 0.2], np.zeros(3)
@@ -203,11 +205,11 @@ def test_a_joint_kernel_judges_its_results():
         kernel(bad, zero, zero)
 
 
-# functions of one's own ------------------------------------------------------------------------------------------
+# users' functions ------------------------------------------------------------------------------------------------
 
 
 def check_own(function, model, rng, expected, count=1, dtype="float64", **options):
-    """A kernel of a user's function gives, row by row, what ``expected`` gives for numbers."""
+    """A kernel of a user's function gives, for each sample, what ``expected`` gives for numbers."""
     kernel = sixd.compile(function, model, dtype=dtype, **options)
     for batch in BATCHES:
         arrays = [x.astype(dtype) for x in draw(model, rng, batch, count)]
@@ -243,7 +245,9 @@ def test_functions_in_numpy_style(dtype, rng):
 
 @pytest.mark.long
 def test_functions_that_call_the_library(rng):
-    """A controller, energy rates and a time step, on a model with quaternions: closures over it or of an argument."""
+    """A controller, energy rates and a time step, on a model with quaternions: closures over the model, or with it as
+    an argument.
+    """
 
     def computed_torque(q, qd):
         error = -2.0 * qd
@@ -272,9 +276,9 @@ def test_functions_that_call_the_library(rng):
 
 
 def test_functions_that_call_kernels(rng):
-    """A kernel inside a function is traced like any other."""
+    """A kernel inside a function is traced like any other function."""
     inner = sixd.compile((sixd.mass_matrix, sixd.bias_force), ARM)
-    inner(*draw(ARM, rng, (), 1))  # compiled or not
+    inner(*draw(ARM, rng, (), 1))  # compiled already or not
 
     def outer(q, qd):
         M, h = inner(q, qd)
@@ -284,7 +288,7 @@ def test_functions_that_call_kernels(rng):
 
 
 def test_arguments_of_functions(rng):
-    """Arrays of known names and of given shapes, fixed arguments of any kind, and defaults."""
+    """Arrays of known names and of declared shapes, fixed arguments of any kind, and defaults."""
 
     def function(q, gain, x, scale=2.0, *, names=("a",), shift=None):
         return q * gain + x[0, 1] * scale * len(names) + (0 if shift is None else shift @ q)
@@ -304,7 +308,7 @@ def test_arguments_of_functions(rng):
     assert sixd.compile(lambda tau, dq, qdd, qd: tau + dq + qdd + qd, FREE).inputs == ("tau", "dq", "qdd", "qd")
 
 
-def test_functions_of_any_make(rng):
+def test_functions_of_any_kind(rng):
     """Lambdas, partial functions, methods, callable objects and names beyond ASCII."""
 
     class Gain:
@@ -334,7 +338,7 @@ def test_functions_of_any_make(rng):
 
 
 def test_f_ext_of_functions(rng):
-    """An array f_ext of one's own function can be given by name, and acts on the library's beside it."""
+    """An array f_ext of a user's function can be passed by name, and acts together with the library's."""
     q, qd, qdd = draw(FREE, rng, (3,))
     force = rng.normal(size=(3, 2, 6))
     kernel = sixd.compile(lambda q, f_ext: f_ext[0] * 2, FREE)
@@ -346,8 +350,8 @@ def test_f_ext_of_functions(rng):
     assert_allclose(tau, sixd.inverse_dynamics(FREE, q, qd, qdd, f_ext=force), rtol=1e-12, atol=1e-12)
 
 
-def test_results_of_functions_are_not_judged(rng):
-    """What is not finite in one's own function is returned: no error, no warning."""
+def test_results_of_functions_are_not_checked(rng):
+    """Results of users' functions that are not finite are returned: no error, no warning."""
     kernel = sixd.compile(lambda q: np.array([1 / q[0], sqrt(q[1])]), ARM)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -382,7 +386,7 @@ class Parabola(sixd.Joint):
 
 
 class Branching(Parabola):
-    """One that looks at its configuration."""
+    """A joint that branches on its configuration."""
 
     def transform(self, q):
         return xlt([q[0], q[0] * q[0] if q[0] > 0 else (-q[0]) ** 2, 0])
@@ -394,8 +398,8 @@ def sliding(joint):
     return builder.build()
 
 
-def test_joints_of_ones_own(rng):
-    """They compile as the library's do: a bead on a parabola has its closed form, by kernels and public functions."""
+def test_users_joints(rng):
+    """They compile like the library's: a bead on a parabola has its closed form, by kernels and public functions."""
     model = sliding(Parabola())
     q, qd, qdd = rng.normal(size=(3, 7, 1))
     expected = 2.0 * ((1 + 4 * q**2) * qdd + 4 * q * qd**2 + 2 * 9.81 * q)
@@ -409,8 +413,8 @@ def test_joints_of_ones_own(rng):
     assert_allclose(heavy(q, 3 * parameter_values(model, "inertia")), 3 * kernel(q, qd, qdd)[1], rtol=1e-12)
 
 
-def test_joints_that_look_at_values_are_named():
-    """A joint that branches cannot be compiled; the error says what to write, and whose joint it is."""
+def test_joints_that_branch_on_values_are_named():
+    """A joint that branches cannot be compiled; the error names the joint, and says what to write instead."""
     model = sliding(Branching())
     for call in (sixd.compile(sixd.mass_matrix, model), functools.partial(sixd.mass_matrix, model)):
         for q in ([0.5], [[0.5]]):
@@ -424,7 +428,7 @@ def test_joints_that_look_at_values_are_named():
 
 
 def build(values):
-    """A chain with a loose end: its numbers from a table like that of ``sixd.engine.parameters``."""
+    """Return a chain with an unattached end; its numbers come from a table like that of ``sixd.engine.parameters``."""
     builder = sixd.ModelBuilder("built", gravity=values["gravity"])
     joints = (sixd.Revolute("y"), sixd.Spherical(), sixd.Prismatic("x"))
     parents = ("world", "b0", "b1")
@@ -439,7 +443,7 @@ def build(values):
 
 
 def random_values(rng):
-    """A table of parameters, of bodies that can exist."""
+    """Return a table of parameters of bodies that can exist."""
     inertia = [
         (sixd.sphere(0.2, mass=rng.uniform(1, 3)).moved(placement(rng.normal(size=3)))).parameters for _ in range(3)
     ]
@@ -461,12 +465,14 @@ CHANGES = [((name,), "float64") for name in PARAMETERS] + [
 @pytest.mark.many
 @pytest.mark.parametrize(("names", "dtype"), CHANGES, ids=lambda x: x if isinstance(x, str) else "+".join(x))
 def test_parameters(names, dtype, rng):
-    """A kernel with parameters is that of a model built with their values: one set for all rows, or one for each."""
+    """A kernel with parameters equals that of a model built with their values: one set for all samples, or one for
+    each.
+    """
     base = random_values(rng)
     model = build(base)
     kernel = sixd.compile((sixd.inverse_dynamics, sixd.forward_dynamics), model, dtype=dtype, parameters=names)
     assert kernel.inputs == ("q", "qd", "qdd", "tau", *names)
-    tolerance = 1e-10 if dtype == "float64" else 2e-3  # rounding of inputs, times the condition of M
+    tolerance = 1e-10 if dtype == "float64" else 2e-3  # rounding of inputs, times the condition number of M
 
     def check(tau, qdd, rebuilt, q, qd, qdd_given, tau_given):
         assert_allclose(tau, rnea(rebuilt, q, qd, qdd_given), rtol=tolerance, atol=tolerance)
@@ -486,8 +492,8 @@ def test_parameters(names, dtype, rng):
         assert_same(tuple(x[k] for x in kernel(*(x[k] for x in state), **dict(zip(names, each, strict=True)))), one)
 
 
-def test_parameters_of_ones_own_function(rng):
-    """A function that takes the model sees the parameters in it: domain randomisation of a controller."""
+def test_parameters_of_a_users_function(rng):
+    """A function whose argument is the model sees the parameters in it: domain randomisation of a controller."""
     base, others = random_values(rng), [random_values(rng) for _ in range(2)]
     model = build(base)
 
@@ -506,7 +512,7 @@ def test_parameters_of_ones_own_function(rng):
 
 
 def test_parameters_at_a_fixed_state(rng):
-    """A function of nothing but the model: its mass matrix and mass in one configuration, as functions of the inertia."""
+    """A function of the model alone: its mass matrix and mass in one configuration, as functions of the inertia."""
     base, other = random_values(rng), random_values(rng)
     model = build(base)
     q = model.random_configuration(rng)
@@ -531,7 +537,7 @@ def symbolic_arm():
 
 
 def test_symbols_as_parameters(rng):
-    """Symbols by their names, one value or one for each row: as the model with them substituted."""
+    """Symbols by their names, one value or one for each sample: like the model with them substituted."""
     model, symbols = symbolic_arm()
     assert {str(s) for s in model.symbols} == {"mass", "length", "angle"}
     functions = (sixd.inverse_dynamics, sixd.mass_matrix)
@@ -553,8 +559,8 @@ def test_symbols_as_parameters(rng):
         assert_allclose(M[k], crba(row, state[0][k]), rtol=1e-11, atol=1e-11)
 
 
-def test_symbols_beside_other_parameters(rng):
-    """Gravity and a symbol at once, in float32, of a function of one's own."""
+def test_symbols_together_with_other_parameters(rng):
+    """Gravity and a symbol at once, in float32, of a user's function."""
     model, symbols = symbolic_arm()
     numbers = model.substitute({symbols[0]: 1.0, symbols[1]: 1.0, symbols[2]: 0.3})
     kernel = sixd.compile(
@@ -571,7 +577,7 @@ def test_symbols_beside_other_parameters(rng):
 
 @pytest.mark.parametrize("make", [sixd.compile, sixd.export_c, sixd.vjp], ids=lambda f: f.__name__)
 def test_symbols_are_named_before_tracing(make):
-    """A model with symbols: one sentence, which offers to make them inputs; and that works."""
+    """A model with symbols: one sentence, which suggests to make them inputs; and that works."""
     model, _ = symbolic_arm()
     with pytest.raises(
         sixd.ScalarTypeError, match=r"symbolic parameters angle, length, mass, .* inputs: parameters=\('angle', "
@@ -581,7 +587,7 @@ def test_symbols_are_named_before_tracing(make):
 
 
 def test_a_symbolic_model_needs_its_symbols(rng):
-    """Without them, or with some alone, the error names them."""
+    """Without them, or with only some, the error names them."""
     model, _ = symbolic_arm()
     for names in ((), ("mass",), ("gravity",)):
         with pytest.raises(sixd.ScalarTypeError, match="symbolic.*angle, length, mass"):
@@ -642,7 +648,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors_of_compile(case):
-    """What cannot be compiled is refused at once, with what to do instead."""
+    """What cannot be compiled is rejected at once, with a suggestion."""
     call, message = ERRORS[case]
     with pytest.raises(sixd.SixdError, match=message):
         call()
@@ -674,14 +680,16 @@ TRACES = {
 
 @pytest.mark.parametrize("case", TRACES)
 def test_functions_that_cannot_be_traced(case):
-    """A clear error of the family, at once."""
+    """A clear error of the library, at once."""
     function, message = TRACES[case]
     with pytest.raises(sixd.SixdError, match=message):
         sixd.compile(function, ARM)
 
 
 def test_functions_are_fixed_when_they_are_compiled(rng):
-    """What a function closes over may change later, for one row and for many; what it does to its arguments counts."""
+    """Variables in a function's closure may change later, without effect on one sample or many; changes of its
+    arguments count.
+    """
     gain = 1.0
     kernel = sixd.compile(lambda q: gain * q, ARM)
     q = rng.normal(size=(3, 2))
@@ -697,8 +705,8 @@ def test_functions_are_fixed_when_they_are_compiled(rng):
     assert_same(sixd.compile(swap, ARM)(q), q[:, ::-1] * [1, 2])
 
 
-def test_numpys_functions_that_serve_all_the_same(rng):
-    """np.sin and its like reach a traced scalar by its methods, so they give the same."""
+def test_numpys_functions_that_work_all_the_same(rng):
+    """np.sin and others call methods of a traced scalar, so they give the same results."""
     q = rng.uniform(0.1, 1, (4, 2))
     kernel = sixd.compile(lambda q: np.sin(q) + np.sqrt(q) * np.exp(np.abs(q)), ARM)
     assert_allclose(kernel(q), np.sin(q) + np.sqrt(q) * np.exp(q), rtol=1e-14)
@@ -706,8 +714,8 @@ def test_numpys_functions_that_serve_all_the_same(rng):
     assert_allclose(kernel(q), np.tanh(q) + np.log1p(q) * np.hypot(q, q[:, ::-1]), rtol=1e-14)
 
 
-def test_errors_of_ones_own_pass():
-    """What a function raises itself comes out as it is."""
+def test_errors_of_users_functions_pass():
+    """Errors that a user's function raises are not changed."""
     with pytest.raises(ZeroDivisionError):
         sixd.compile(lambda q: 1 / 0, ARM)(np.zeros(2))
 
@@ -726,7 +734,7 @@ CALLS = {
 
 @pytest.mark.parametrize("case", CALLS)
 def test_wrong_calls_of_kernels(case):
-    """The number and the names of the arrays are told."""
+    """The error states the number and the names of the arrays."""
     call, message = CALLS[case]
     kernel = sixd.compile(sixd.inverse_dynamics, ARM)
     for x in (np.zeros(2), np.zeros((3, 2)), np.zeros(2), np.zeros((3, 2))):
@@ -736,7 +744,7 @@ def test_wrong_calls_of_kernels(case):
 
 
 def test_results_among_the_arguments_are_refused():
-    """An array too many is no place for a result, nor is one of ``out`` an argument."""
+    """An array too many is not used for a result, and one of ``out`` is not an argument."""
     kernel, q, place = sixd.compile(sixd.energy, ARM), np.zeros((3, 2)), np.zeros(3)
     for _ in range(2):
         with pytest.raises(sixd.ScalarTypeError, match="got 3 arrays, expected 2"):
@@ -747,7 +755,7 @@ def test_results_among_the_arguments_are_refused():
 
 
 def test_wrong_parameters_are_named():
-    """Their shape is told, in no words that belong to other arrays."""
+    """The error states their shape, without words that belong to other arrays."""
     kernel = sixd.compile(sixd.mass_matrix, ARM, parameters=("inertia",))
     with pytest.raises(sixd.ShapeError, match=r"mass_matrix: inertia has shape \(2, 9\), expected \(..., 2, 10\)\.$"):
         kernel(np.zeros(2), np.zeros((2, 9)))
@@ -761,7 +769,7 @@ def test_wrong_parameters_are_named():
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_joint_kernel_as_c(dtype, rng, tmp_path):
-    """The C function of several functions, parameters and one's own gives what the kernel gives."""
+    """The C function of several functions, parameters and a user's function gives the kernel's results."""
     functions = (sixd.mass_matrix, sixd.energy, lambda q, qd: sin(q) * qd)
     options = {"dtype": dtype, "parameters": ("gravity",)}
     with pytest.raises(sixd.ScalarTypeError, match="takes no model"):

@@ -1,4 +1,4 @@
-"""Kernels for GPUs from ``sixd.compile``: without a GPU, and with a driver that runs their code on the processor."""
+"""Kernels for GPUs from ``sixd.compile``: without a GPU, and with a driver that runs their code on the CPU."""
 
 import ctypes
 
@@ -104,7 +104,7 @@ def test_own_functions_and_parameters(arm, no_driver):
 
 @fused
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_results_have_the_bits_of_the_processor(arm, gpu, rng, dtype):
+def test_results_are_bit_identical_to_the_cpu(arm, gpu, rng, dtype):
     q, qd, qdd = states(arm, rng, 150, dtype)
     kernel = sixd.compile((sixd.inverse_dynamics, sixd.mass_matrix), arm, target="cuda", dtype=dtype)
     assert kernel.arch == "sm_90"
@@ -118,7 +118,7 @@ def test_results_have_the_bits_of_the_processor(arm, gpu, rng, dtype):
 
 @fused
 def test_layouts(arm, gpu, rng):
-    """Broadcast rows, column-major arrays, slices, several leading dimensions, one row, and no rows."""
+    """Broadcast arrays, column-major arrays, slices, several leading dimensions, one sample, and no samples."""
     q, qd, qdd = states(arm, rng, 12)
     kernel = sixd.compile(sixd.inverse_dynamics, arm, target="cuda")
     true = sixd.inverse_dynamics
@@ -127,7 +127,7 @@ def test_layouts(arm, gpu, rng):
         (np.asfortranarray(q), qd, np.asfortranarray(qdd)),
         (q[::3], qd[1::3], qdd[:4]),
         (q.reshape(3, 4, 6), qd.reshape(3, 4, 6), qdd.reshape(3, 4, 6)),
-        (q[:3, None], qd[:4], qdd[0]),  # rows of q do not have one distance: it is copied
+        (q[:3, None], qd[:4], qdd[0]),  # q has no single stride: it is copied
         (q[0], qd[0], qdd[0]),
         (q[:0], qd[:0], qdd[:0]),
     ]
@@ -170,7 +170,7 @@ def test_wrong_arrays(arm, gpu, rng):
         kernel(Array(q), Array(qd))
 
 
-def test_suspect_rows_are_counted(arm, gpu, rng):
+def test_suspect_samples_are_counted(arm, gpu, rng):
     q, qd, qdd = states(arm, rng, 40)
     q[[2, 39]] = np.nan
     kernel = sixd.compile(sixd.forward_dynamics, arm, target="cuda")
@@ -185,7 +185,7 @@ def test_errors_of_the_driver(arm, gpu, monkeypatch):
     kernel = sixd.compile(sixd.gravity_force, arm, target="cuda")
     with pytest.raises(DeviceError, match="cuLinkAddData_v2 failed: CUDA_ERROR_INVALID_PTX: a PTX JIT"):
         kernel(Array(np.zeros((3, 6))))
-    assert not gpu.contexts  # left as it was
+    assert not gpu.contexts  # left unchanged
 
 
 def test_no_card(monkeypatch):
@@ -196,7 +196,7 @@ def test_no_card(monkeypatch):
 
 @fused
 def test_dlpack(arm, gpu, rng):
-    """Arrays that have only DLPack; NumPy's capsule, said to be on a GPU."""
+    """Arrays that have only DLPack; NumPy's capsule, marked as on a GPU."""
 
     class Tensor:
         def __init__(self, data):

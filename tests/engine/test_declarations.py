@@ -1,4 +1,4 @@
-"""How functions of the library are declared, and the one memo of what is known of a system."""
+"""How functions of the library are declared, and the one memo that stores facts about systems."""
 
 import ast
 import gc
@@ -20,7 +20,7 @@ STATE = [0.3, 0.5], [1.0, -2.0], [0.4, 0.6]
 
 @pytest.fixture
 def undeclared(monkeypatch):
-    """Declarations of a test are forgotten after it."""
+    """The declarations of a test are removed after it."""
     before = dict(LIBRARY)
     yield
     LIBRARY.clear()
@@ -39,7 +39,7 @@ def test_a_declaration_is_all_a_function_needs(undeclared):
     tau = sixd.inverse_dynamics(arm, q, qd, 2 * w)
     assert doubled.__doc__ == "Twice."
     assert list(inspect.signature(doubled).parameters) == ["model", "q", "qd", "w", "out"]
-    for _ in range(3):  # cold, then by its entry
+    for _ in range(3):  # first the general path, then the entry
         assert np.array_equal(doubled(arm, q, qd, w), tau)
     assert np.array_equal(doubled(arm, [q, q], qd, w), [tau, tau])
     assert np.array_equal(sixd.compile(doubled, arm)(q, qd, w), tau)
@@ -59,8 +59,8 @@ def test_an_array_of_unknown_shape_must_state_it(undeclared):
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_a_signature_says_what_a_function_takes(name):
-    """Arrays and choices in the order of the signature; nothing else is said of them anywhere."""
+def test_a_signature_states_all_arguments(name):
+    """Arrays and choices in the order of the signature; no other place defines them."""
     function = LIBRARY[name]
     front = library(name)
     assert declaration(front) is function
@@ -74,7 +74,7 @@ def test_a_signature_says_what_a_function_takes(name):
 
 
 def test_the_memo_is_cleared_in_one_call():
-    """Nothing else remembers a system: after it, the next call finds no routine, no rank and no rollout."""
+    """Nothing else remembers a system: afterwards, the next call has no routine, no rank and no rollout."""
     model = sixd.zoo.four_bar()
     q = sixd.assemble(model, [1.0, -0.5, 1.6], fixed=["crank"])
     results = [sixd.inverse_dynamics(model, q, q, q), sixd.constrained_dynamics(model, q, 0 * q, q)[0]]
@@ -87,7 +87,7 @@ def test_the_memo_is_cleared_in_one_call():
     assert all(map(np.array_equal, results, again))
 
 
-def test_a_system_is_forgotten_with_what_is_known_of_it():
+def test_a_system_is_forgotten_with_its_facts():
     model = sixd.zoo.pendulum(2)
     sixd.mass_matrix(model, [0.1, 0.2])
     key = id(model)
@@ -112,7 +112,9 @@ def test_a_reduced_model_does_not_keep_its_model_alive():
 
 @pytest.mark.long
 def test_no_other_cache_of_systems():
-    """Whatever is kept per system is in the memo: no weak dictionaries elsewhere, no caches of functions of systems."""
+    """Everything that is stored per system is in the memo: no weak dictionaries elsewhere, no cached functions of
+    systems.
+    """
     found = []
     for path in Path(sixd.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -126,7 +128,7 @@ def test_no_other_cache_of_systems():
 
 
 def test_errors_name_the_function_that_was_called():
-    """Also where another algorithm, or another layer, finds the mistake."""
+    """Also if another algorithm, or another layer, detects the error."""
     equations = sixd.equations(sixd.zoo.planar(2))
     for function in (sixd.constrained_dynamics, sixd.inverse_dynamics):
         with pytest.raises(sixd.ModelError, match=rf"^{function.__name__}: .* are equations without bodies"):

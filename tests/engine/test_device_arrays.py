@@ -1,4 +1,4 @@
-"""Public functions and kernels called with arrays on a GPU, by a driver that runs the code on the processor."""
+"""Public functions and kernels called with arrays on a GPU, by a driver that runs the code on the CPU."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +42,7 @@ def parts(result):
 
 
 def assert_same(found, true):
-    """The same results, bit for bit, on the other side."""
+    """Check that both sides have the same results, bit for bit."""
     assert type(found) is type(true) or not isinstance(true, tuple)
     for x, y in zip(parts(found), parts(true), strict=True):
         assert type(x) is Array
@@ -54,7 +54,7 @@ def assert_same(found, true):
 
 
 def arguments(model, function, rng, dtype):
-    """Random arrays of a function's shapes."""
+    """Return random arrays of a function's shapes."""
     for name in function.arrays:
         if name in ("q", "q0", "q1"):
             yield model.random_configuration(rng, size=ROWS).astype(dtype)
@@ -66,7 +66,7 @@ def arguments(model, function, rng, dtype):
 @fused
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", sorted(LIBRARY))
-def test_every_function_has_the_bits_of_the_processor(gpu, rng, name, dtype):
+def test_every_function_is_bit_identical_to_the_cpu(gpu, rng, name, dtype):
     """On a tree with a free and a spherical joint; functions of constraints on a four-bar linkage."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
     if LIBRARY[name].generic and name not in OPERATIONAL:
@@ -119,7 +119,7 @@ def test_external_forces(arm, gpu, rng):
 
 
 @fused
-def test_unused_entries_may_be_anything(arm, gpu, rng):
+def test_ignored_entries_may_be_anything(arm, gpu, rng):
     q, qd, qdd = states(arm, rng)
     given, tau = arm.joint_names[:2], rng.uniform(-1, 1, (ROWS, 6))
     qdd[:, 2:] = tau[:, :2] = np.nan
@@ -128,7 +128,7 @@ def test_unused_entries_may_be_anything(arm, gpu, rng):
 
 
 def test_singular_poses_are_counted_instead(gpu, rng):
-    """A stretched arm cannot move its tip outwards: the processor raises, the GPU counts the rows."""
+    """A stretched arm cannot move its tip outwards: the CPU raises, the GPU counts the samples."""
     arm = sixd.zoo.planar(2)
     q, tip = rng.uniform(0.5, 1, (3, 2)), {arm.frame_names[-1]: (3, 4)}
     q[1:, 1] = 0
@@ -138,7 +138,7 @@ def test_singular_poses_are_counted_instead(gpu, rng):
     assert np.array_equal(np.isnan(there.data).all(axis=(1, 2)), [False, True, True])
     with pytest.raises(SingularError, match=r"operational_inertia \(2 rows\)"):
         sixd.cuda.check()
-    # five joints cannot move a frame in six directions, wherever they are: refused on both sides
+    # five joints cannot move a frame in six directions, wherever they are: rejected on both sides
     for x in (rng.uniform(-1, 1, (3, 5)), Array(rng.uniform(-1, 1, (3, 5)))):
         with pytest.raises(SingularError, match="cannot move in all six directions in any configuration"):
             sixd.operational_inertia(sixd.zoo.planar(5), x, "link5")
@@ -148,8 +148,8 @@ def test_singular_poses_are_counted_instead(gpu, rng):
 
 
 @fused
-def test_kernels_take_both_kinds(arm, gpu, rng):
-    """One object, called with arrays of NumPy and with arrays on a GPU, in turn."""
+def test_kernels_accept_both_kinds(arm, gpu, rng):
+    """One object, called alternately with NumPy arrays and with arrays on a GPU."""
     q, qd, qdd = states(arm, rng)
     kernel = sixd.compile((sixd.inverse_dynamics, sixd.mass_matrix), arm)
     for _ in range(2):
@@ -177,7 +177,7 @@ def test_derivatives(arm, gpu, rng):
 
 @fused
 def test_own_functions(arm, gpu, rng):
-    """A user's function is traced once: the code for the GPU is that of the same trace."""
+    """A user's function is traced once: the code for the GPU comes from the same trace."""
     q, *_ = states(arm, rng)
     gain = 2.0
 
@@ -199,7 +199,7 @@ def test_own_functions(arm, gpu, rng):
 @fused
 @pytest.mark.parametrize("kept", [False, True])
 def test_layouts(arm, gpu, rng, kept):
-    """Broadcasting over several dimensions, column-major arrays, slices, one row, none; calls again use a plan."""
+    """Broadcasting over several dimensions, column-major arrays, slices, one sample, none; repeated calls use a plan."""
     q, qd, qdd = states(arm, rng, 12)
     cases = [
         (q, qd[0], qdd), (np.asfortranarray(q), qd, np.asfortranarray(qdd)), (q[::3], qd[1::3], qdd[:4]),
@@ -271,7 +271,7 @@ def test_symbols(gpu):
 
 
 def test_read_only(arm, gpu, rng):
-    """Arrays of other libraries say in their interface whether they can be written."""
+    """Arrays of other libraries state in their interface whether they are writeable."""
 
     class Other(Array):
         @property
@@ -317,7 +317,7 @@ def test_several_gpus(arm, monkeypatch, rng):
 @fused
 @pytest.mark.parametrize("devices", [1, 2])
 def test_repeated_launches(arm, monkeypatch, rng, devices):
-    """Calls like the one before, with other numbers, in several threads, and beside calls with other layouts."""
+    """Calls like the one before, with other numbers, in several threads, and mixed with calls with other layouts."""
     library = install(monkeypatch, devices)
     kernel, only = sixd.compile(sixd.gravity_force, arm), sixd.compile(sixd.gravity_force, arm, target="cuda")
 
@@ -335,12 +335,12 @@ def test_repeated_launches(arm, monkeypatch, rng, devices):
 
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(work, range(3)))
-    assert not library.contexts  # left as they were
+    assert not library.contexts  # left unchanged
     driver.is_installed.cache_clear()
 
 
-def test_functions_of_the_processor_say_so(arm, gpu):
-    """Those that are not compiled take arrays in the memory of the processor."""
+def test_functions_of_the_cpu_say_so(arm, gpu):
+    """Functions that are not compiled need arrays in the memory of the CPU."""
     linkage = sixd.zoo.four_bar()
     q, pins = Array(np.zeros(6)), Array(np.zeros(3))
     for call in (

@@ -1,4 +1,6 @@
-"""``sixd.jvp``, ``vjp``, ``hvp``, ``hessian``: dual numbers, differences, adjoints, parameters, users' functions, hostile arguments."""
+"""``sixd.jvp``, ``vjp``, ``hvp``, ``hessian``: dual numbers, differences, adjoints, parameters, users' functions,
+invalid arguments.
+"""
 
 import pickle
 
@@ -36,13 +38,13 @@ def inner(a, b):
 
 
 def directions(kernel, rng):
-    """Random values for the inputs of a jvp named d_…."""
+    """Return random values for the inputs of a jvp named d_…."""
     shapes = [kernel._function.core(kernel.model, n) for n in kernel.inputs if n.startswith("d_")]
     return [rng.normal(size=shape) for shape in shapes]
 
 
 def by_duals(function, model, x, dx, **choices):
-    """The directional derivative of a library function of arrays q, …; x, dx by name."""
+    """Return the directional derivative of a library function of arrays q, …; x, dx by name."""
     rates = {n: model.configuration_rate(x["q"], d) if n == "q" else d for n, d in dx.items()}
     row = {n: duals(v, np.asarray(rates[n], dtype=float)) for n, v in x.items()}
     made = declaration(function)
@@ -58,7 +60,7 @@ def by_duals(function, model, x, dx, **choices):
 @each
 @both
 def test_dual_numbers_and_adjoint(name, way, rng):
-    """Every joint type, springs, damping, friction and armature; f_ext as an input, so held fixed in the world."""
+    """Every joint type, springs, damping, friction and armature; f_ext is an input, so it is constant in the world."""
     model, function = MODELS[name], DYNAMICS[way]
     forward, reverse = (d(function, model, f_ext=True) for d in (sixd.jvp, sixd.vjp))
     for q, qd, third in states(model, rng, count=3):
@@ -79,16 +81,16 @@ def test_dual_numbers_and_adjoint(name, way, rng):
 @each
 @both
 def test_differences(name, way, rng):
-    """Central differences of the function itself: truncation and rounding leave 1e-8."""
+    """Central differences of the function itself: truncation and rounding have an error of 1e-8."""
     model, function = MODELS[name], DYNAMICS[way]
     q, qd, third = next(states(model, rng))
-    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction jumps at rest
+    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction is discontinuous at rest
     dq, dqd, dthird = rng.normal(size=(3, model.nv))
     h, f_ext = 1e-6, rng.normal(size=(model.nb, 6))
     ahead, behind = (
         function(model, model.integrate(q, s * dq), qd + s * dqd, third + s * dthird, f_ext=f_ext) for s in (h, -h)
     )
-    found = sixd.jvp(function, model)(q, qd, third, dq, dqd, dthird, f_ext=f_ext)  # f_ext fixed at the call
+    found = sixd.jvp(function, model)(q, qd, third, dq, dqd, dthird, f_ext=f_ext)  # f_ext is fixed at the call
     assert error(found, (ahead - behind) / (2 * h)) < 1e-7
 
 
@@ -127,8 +129,8 @@ def test_functions_of_the_library(function, rng):
 
 def _systems():
     bar, arm = sixd.zoo.four_bar(), sixd.zoo.planar(3)
-    slope = sp.Function("x")(sp.Symbol("t"))
-    bead = sixd.lagrange((1 + slope**2) * slope.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(slope), [slope])
+    place = sp.Function("x")(sp.Symbol("t"))
+    bead = sixd.lagrange((1 + place**2) * place.diff(sp.Symbol("t")) ** 2 / 2, sp.cos(place), [place])
     return {
         "constrained": (sixd.constrained_dynamics, bar, {}),
         "constraints": (sixd.constraint_jacobian, bar, {}),
@@ -136,7 +138,7 @@ def _systems():
         "energies": (sixd.forward_dynamics, bead, {}),
         "hybrid": (sixd.hybrid_dynamics, arm, {"given": arm.joint_names[:1]}),
         "reactions": (sixd.joint_reactions, arm, {}),
-        "slopes": (sixd.inverse_dynamics_derivatives, arm, {}),
+        "derivatives": (sixd.inverse_dynamics_derivatives, arm, {}),
     }
 
 
@@ -161,7 +163,9 @@ def test_other_systems(case, rng):
 
 
 def test_configurations_alone(rng):
-    """The result of integrate is a configuration, of which each entry counts; its input dq is beside d_q."""
+    """The result of integrate is a configuration, and each of its entries is differentiated; its input dq and d_q are
+    different names.
+    """
     model = MODELS["spherical"]
     kernel = sixd.jvp(_integrate, model)
     assert kernel.inputs == ("q", "dq", "d_q", "d_dq")
@@ -180,7 +184,9 @@ def _integrate(model, q, dq):
 
 @both
 def test_parameters(way, rng):
-    """Inertia, placements, damping, armature and gravity, by duals in the model, along any change of their numbers."""
+    """Inertia, placements, damping, armature and gravity, with dual numbers in the model, along any change of their
+    numbers.
+    """
     model, function = sixd.zoo.random_tree(1, kinds=("revolute", "prismatic", "spherical")), DYNAMICS[way]
     values = {
         "inertia": np.array([sixd.Inertia.from_matrix(x).parameters for x in model.inertia[1:]], dtype=float),
@@ -229,7 +235,7 @@ def test_symbols(rng):
 
 
 def reach(q, qd, goal, model):
-    """A cost: distance of the last body from a goal, and power."""
+    """A cost: the distance of the last body from a goal, and the power."""
     p = sixd.pose(model, q, model.body_names[-1])[:3, 3]
     qdd = sixd.forward_dynamics(model, q, qd, qd * 0)
     return (p - goal) @ (p - goal) + sixd.where(q[0] > 0, qd @ qdd, 0)
@@ -265,9 +271,9 @@ def test_own_joint(rng):
     builder.add_body("bead", "world", Parabola(), inertia=sixd.Inertia(1.5, [0, 0, 0]))
     model = builder.build()
     x = rng.normal(size=(3, 1))
-    slopes = sixd.inverse_dynamics_derivatives(model, *x)
+    derivatives = sixd.inverse_dynamics_derivatives(model, *x)
     found = sixd.vjp(sixd.inverse_dynamics, model)(*x, [1.0])
-    assert error(flat(found), flat(tuple(slopes))) < 1e-13
+    assert error(flat(found), flat(tuple(derivatives))) < 1e-13
 
 
 def test_kernels_of_kernels(rng):
@@ -293,12 +299,12 @@ def test_kernels_of_kernels(rng):
 @pytest.mark.parametrize("name", KINDS)
 @both
 def test_second_order(name, way, rng):
-    """Of every joint type: hvp against differences of vjp, in all inputs at once."""
+    """For every joint type: hvp against differences of vjp, in all inputs at once."""
     model, function = MODELS[name], DYNAMICS[way]
     first, second = sixd.vjp(function, model), sixd.hvp(function, model)
     assert second.inputs == (*first.inputs, *(f"d_{n}" for n in first.inputs[:3]))
     q, qd, x = next(states(model, rng))
-    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction jumps at rest
+    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction is discontinuous at rest
     w, (dq, dqd, dx), f_ext = rng.normal(size=model.nv), rng.normal(size=(3, model.nv)), rng.normal(size=(model.nb, 6))
     found = second(q, qd, x, w, dq, dqd, dx, f_ext=f_ext)
     h = 1e-6
@@ -311,7 +317,7 @@ def test_second_order(name, way, rng):
 @pytest.mark.long
 @both
 def test_hessian(way, rng):
-    """Columns are products of hvp, and the full second derivatives sum up to it; symmetric without quaternions."""
+    """Columns are products of hvp, and sum up to the full second derivatives; symmetric without quaternions."""
     for model in (sixd.zoo.planar(2), single_joint("spherical")):
         function, n = DYNAMICS[way], 3 * model.nv
         w, state = (
@@ -384,7 +390,7 @@ def test_float32(rng):
 
 
 @both
-def test_nan_stays_in_its_row(way, rng):
+def test_nan_stays_in_its_sample(way, rng):
     model = MODELS["free"]
     kernel = sixd.vjp(DYNAMICS[way], model)
     q, (qd, x, w) = model.random_configuration(rng, size=9), rng.normal(size=(3, 9, model.nv))
@@ -407,7 +413,7 @@ def test_c_export(rng, tmp_path):
     assert max(map(error, found, kernel(*x))) < 1e-12
 
 
-def test_no_freedoms():
+def test_no_degrees_of_freedom():
     builder = sixd.ModelBuilder("block")
     builder.add_body("block", "world", sixd.Fixed(), inertia=sixd.Inertia(1, [0, 0, 0]))
     model = builder.build()
@@ -420,7 +426,7 @@ def test_no_freedoms():
 
 @pytest.mark.parametrize(("way", "most"), [("inverse", 2.7), ("forward", 2.1)])
 def test_operations(way, most):
-    """A gradient takes at most so many times the operations of the function; forward dynamics by the implicit rule."""
+    """A gradient needs at most so many times the operations of the function; forward dynamics uses the implicit rule."""
     for model in (sixd.zoo.ur_arm(), sixd.zoo.panda_arm(), MODELS["tree0"]):
         own = sixd.compile(DYNAMICS[way], model).program.operations
         assert sixd.vjp(DYNAMICS[way], model).program.operations <= most * own
@@ -445,13 +451,13 @@ def test_implicit_rule_inside_a_function(rng):
     value = sixd.compile(power, model)
     E = 1e-6 * np.eye(model.nv)
     expected = (value(q, qd, tau + E) - value(q, qd, tau - E)) / 2e-6
-    assert error(found.tau, expected) < 1e-6 * max(1, np.abs(found.tau).max())  # curved: truncation
+    assert error(found.tau, expected) < 1e-6 * max(1, np.abs(found.tau).max())  # nonlinear: truncation
 
 
-# hostile arguments ----------------------------------------------------------------------------------
+# invalid arguments ----------------------------------------------------------------------------------
 
 
-def test_hostile_arguments():
+def test_invalid_arguments():
     model = sixd.zoo.planar(2)
     x = np.zeros(2)
     for make in (sixd.jvp, sixd.vjp, sixd.hvp, sixd.hessian):

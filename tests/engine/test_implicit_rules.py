@@ -1,4 +1,6 @@
-"""Derivatives of hybrid and constrained dynamics, by the implicit rule: duals, the analytic ones, second order, cost."""
+"""Derivatives of hybrid and constrained dynamics, by the implicit rule: dual numbers, analytic derivatives, second
+order, cost.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ def inner(a, b):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("given", [0, 1])
 def test_hybrid_dynamics(kind, given, rng):
-    """Of every joint type, prescribed or free; f_ext fixed in the world; jvp against duals, vjp against jvp."""
+    """For every joint type, prescribed or free; f_ext constant in the world; jvp against dual numbers, vjp against jvp."""
     model = single_joint(kind)
     names = (model.joint_names[given],)
     q, qd, qdd = next(states(model, rng))
@@ -68,7 +70,7 @@ NAMES = ["four_bar", "bricard", "bicycle"]
 
 
 def state(name, rng):
-    """A model and an assembled state, tau and the changes of q and qd that satisfy the constraints."""
+    """A model and an assembled state, tau, and the changes of q and qd that satisfy the constraints."""
     model = getattr(sixd.zoo, name)()
     q = np.array([np.pi / 3, -0.5, 1.6]) if name == "four_bar" else model.neutral()
     q, qd = sixd.assemble(model, q, 0.5 * rng.normal(size=model.nv))
@@ -83,18 +85,20 @@ def weights(kernel, rng):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_constrained_dynamics(name, rng):
-    """The gradients are those of the analytic derivatives, along changes that satisfy the constraints, and by tau."""
+    """The gradients equal the analytic derivatives, along changes that satisfy the constraints, and with respect to
+    tau.
+    """
     model, q, qd, tau, linear = state(name, rng)
     gradient = sixd.vjp(sixd.constrained_dynamics, model)
     w, v = weights(gradient, rng)
     g = gradient(q, qd, tau, w, v)
-    slopes = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
+    partials = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
     along = g.q @ linear.dq + g.qd @ linear.dqd
-    by_q, by_qd = w @ slopes.qdd_q + v @ slopes.lam_q, w @ slopes.qdd_qd + v @ slopes.lam_qd
+    by_q, by_qd = w @ partials.qdd_q + v @ partials.lam_q, w @ partials.qdd_qd + v @ partials.lam_qd
     assert error(along, by_q @ linear.dq + by_qd @ linear.dqd) < 1e-12
-    assert error(g.tau, w @ slopes.qdd_tau + v @ slopes.lam_tau) < 1e-12
+    assert error(g.tau, w @ partials.qdd_tau + v @ partials.lam_tau) < 1e-12
 
-    # the adjoint of the tangent, along any change
+    # the adjoint equals the tangent, along any change
     dx = rng.normal(size=(3, model.nv))
     dy = sixd.jvp(sixd.constrained_dynamics, model)(q, qd, tau, *dx)
     assert abs(inner((w, v), dy) - inner(g, dx)) < 1e-12 * sum(map(np.linalg.norm, g))
@@ -103,7 +107,7 @@ def test_constrained_dynamics(name, rng):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_second_order_of_constrained_dynamics(name, rng):
-    """Differences of gradients along the constraints; truncation and rounding leave 1e-8."""
+    """Differences of gradients along the constraints; truncation and rounding have an error of 1e-8."""
     model, q, qd, tau, linear = state(name, rng)
     first, second = (d(sixd.constrained_dynamics, model) for d in (sixd.vjp, sixd.hvp))
     w, x, u, h = weights(first, rng), rng.normal(size=linear.A.shape[0]), rng.normal(size=model.nv), 1e-5
@@ -115,20 +119,20 @@ def test_second_order_of_constrained_dynamics(name, rng):
 
 
 def test_stabilisation_forces_and_no_constraints(rng):
-    """Of independent equations every direction has a meaning; without constraints it is forward dynamics."""
+    """If the equations are independent, every direction is defined; without constraints it is forward dynamics."""
     model, q, qd, tau, _ = state("four_bar", rng)
     f_ext, w = rng.normal(size=(model.nb, 6)), rng.normal(size=3)
-    slopes = sixd.constrained_dynamics_derivatives(model, q + 0.01, qd, tau, f_ext=f_ext, stabilisation=5.0)
+    partials = sixd.constrained_dynamics_derivatives(model, q + 0.01, qd, tau, f_ext=f_ext, stabilisation=5.0)
     gradient = sixd.vjp(sixd.constrained_dynamics, model, stabilisation=5.0)
     g = gradient(q + 0.01, qd, tau, w, np.zeros(2), f_ext=f_ext)
-    assert max(map(error, g, (w @ slopes.qdd_q, w @ slopes.qdd_qd, w @ slopes.qdd_tau))) < 1e-12
+    assert max(map(error, g, (w @ partials.qdd_q, w @ partials.qdd_qd, w @ partials.qdd_tau))) < 1e-12
     arm = sixd.zoo.planar(3)
     g = sixd.vjp(sixd.constrained_dynamics, arm)(q, qd, tau, w, np.zeros(0))
     assert max(map(error, g, sixd.vjp(sixd.forward_dynamics, arm)(q, qd, tau, w))) < 1e-13
 
 
 def test_prescribed_rates(rng):
-    """A constraint whose rate depends on time: t is an input, and there is a gradient by it."""
+    """A constraint whose rate depends on time: t is an input, and there is a gradient with respect to it."""
     motor = sixd.Pfaffian(lambda q: [[1, q[1]]], rate=lambda t: [sixd.spatial.sin(3 * t)])
     model = sixd.zoo.planar(2).with_constraints(motor)
     gradient = sixd.vjp(sixd.constrained_dynamics, model)
@@ -143,8 +147,11 @@ def test_prescribed_rates(rng):
 
 @pytest.mark.long
 def test_operations():
-    """A gradient of hybrid dynamics takes 1.8 to 2.25 times its operations, by differentiation of its steps more than
-    2.6; of constrained dynamics 1.9 to 2.3, against 2.6 to 2.9."""
+    """A gradient of hybrid dynamics needs 1.8 to 2.25 times its operations; differentiating its steps needs more than
+    2.6.
+
+    For constrained dynamics it is 1.9 to 2.3, compared with 2.6 to 2.9.
+    """
     for model in (sixd.zoo.ur_arm(), sixd.zoo.panda_arm(), sixd.zoo.random_tree(0)):
         options = {"given": model.joint_names[1:2]}
         own = sixd.compile(sixd.hybrid_dynamics, model, **options).program.operations

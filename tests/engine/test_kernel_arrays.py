@@ -1,4 +1,4 @@
-"""Hostile arrays: compiled code takes any layout, keeps within the arrays, and gives every row the same bits."""
+"""Unusual arrays: compiled code supports any layout, stays within the arrays, and gives every sample the same bits."""
 
 import ctypes
 import functools
@@ -32,7 +32,7 @@ each_name = pytest.mark.parametrize("name", ARRAYS)
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
-# what is called, and what it should give -----------------------------------------------------------------------
+# the called functions, and the expected results ----------------------------------------------------------------
 
 
 def static(name, model):
@@ -50,7 +50,7 @@ def program(name, model=MODEL):
 
 
 def caller(way, name, dtype, model=MODEL):
-    """The function of arrays alone: public, or compiled by hand."""
+    """Return the function of arrays alone: public, or explicitly compiled."""
     if way == "kernel":
         return kernel(name, dtype, model)
     fixed = static(name, model)
@@ -69,7 +69,7 @@ def as_tuple(result):
 
 
 def same(a, b):
-    """Whether results have the same types, shapes and bits; one NaN is as good as another."""
+    """Whether results have the same types, shapes and bits; all NaN are equal."""
     pairs = list(zip(as_tuple(a), as_tuple(b), strict=True))
     return all(
         x.dtype == y.dtype and np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y))
@@ -79,8 +79,8 @@ def same(a, b):
     )
 
 
-def by_rows(call, arrays, cores):
-    """Results of unbatched calls, one for each row to which the batch dimensions broadcast."""
+def by_samples(call, arrays, cores):
+    """Return results of unbatched calls, one for each sample to which the batch dimensions broadcast."""
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - c] for x, c in zip(arrays, cores, strict=True)))
     whole = [np.broadcast_to(x, batch + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
     rows = [as_tuple(call(*(x[index].copy() for x in whole))) for index in np.ndindex(batch)]
@@ -89,7 +89,7 @@ def by_rows(call, arrays, cores):
 
 
 def assert_near_reference(name, result, arrays, model=MODEL):
-    """Beside the graph evaluated by NumPy: 1e-10 in float64, 1e-4 norm-wise in float32."""
+    """Compare with the graph evaluated by NumPy: 1e-10 in float64, 1e-4 norm-wise in float32."""
     for x, y in zip(as_tuple(result), program(name, model).evaluate(*arrays), strict=True):
         if x.dtype == np.float32:
             assert np.linalg.norm(x - y) <= 1e-4 * np.linalg.norm(y)
@@ -97,7 +97,7 @@ def assert_near_reference(name, result, arrays, model=MODEL):
             assert_allclose(x, y, rtol=1e-10, atol=1e-10)
 
 
-# rows ------------------------------------------------------------------------------------------------------------
+# samples ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.many
@@ -105,11 +105,11 @@ def assert_near_reference(name, result, arrays, model=MODEL):
 @each_way
 @each_name
 def test_every_batch_size(name, way, dtype, rng):
-    """Batches of 1 to 40 rows: each row has the bits of the unbatched call, whatever the number of rows."""
+    """Batches of 1 to 40 samples: each sample has the bits of the unbatched call, whatever the size of the batch."""
     call, arrays = caller(way, name, dtype), draw(MODEL, name, rng, (40,), dtype)
     whole = call(*arrays)
     assert_near_reference(name, whole, arrays)
-    assert same(whole, by_rows(call, arrays, [1] * len(arrays)))
+    assert same(whole, by_samples(call, arrays, [1] * len(arrays)))
     for n in range(41):
         assert same(call(*(x[:n] for x in arrays)), tuple(x[:n] for x in as_tuple(whole)))
 
@@ -117,7 +117,7 @@ def test_every_batch_size(name, way, dtype, rng):
 @each_dtype
 @each_name
 def test_the_place_in_a_batch_does_not_matter(name, dtype, rng):
-    """Rows in another order, and batches that begin elsewhere, have the same bits."""
+    """Samples in another order, and batches that begin elsewhere, have the same bits."""
     call, arrays = kernel(name, dtype), draw(MODEL, name, rng, (37,), dtype)
     whole = as_tuple(call(*arrays))
     order = rng.permutation(37)
@@ -131,7 +131,7 @@ def test_the_place_in_a_batch_does_not_matter(name, dtype, rng):
 @pytest.mark.parametrize("batch", [(0,), (1,), (2, 3), (3, 0, 2), (1, 1, 1), (2, 1, 3, 1), (17, 2)], ids=str)
 @each_name
 def test_batches_of_any_number_of_dimensions(name, batch, way, dtype, rng):
-    """Leading dimensions stay as they are, empty ones too; two calls give the same."""
+    """Leading dimensions are kept, also empty ones; two calls give the same result."""
     call, arrays = caller(way, name, dtype), draw(MODEL, name, rng, batch, dtype)
     result = as_tuple(call(*arrays))
     flat = as_tuple(call(*(x.reshape((-1, x.shape[-1])) for x in arrays)))
@@ -151,7 +151,7 @@ def test_batches_of_any_number_of_dimensions(name, batch, way, dtype, rng):
     ids=str,
 )  # fmt: skip
 def test_broadcasting(batches, way, dtype, rng):
-    """Leading dimensions broadcast as NumPy's do, each row as if it had been called alone."""
+    """Leading dimensions broadcast like NumPy's, each sample as if it were called alone."""
     name = "inverse_dynamics"
     call = caller(way, name, dtype)
     arrays = [draw(MODEL, name, rng, b, dtype)[k] for k, b in enumerate(batches)]
@@ -162,17 +162,17 @@ def test_broadcasting(batches, way, dtype, rng):
     assert same(call(*whole), result)
     assert same(call(*(np.array(x) for x in whole)), result)
     if 0 not in batch:
-        assert same(by_rows(call, arrays, [1, 1, 1]), result)
+        assert same(by_samples(call, arrays, [1, 1, 1]), result)
 
 
 @each_way
 def test_matrices_as_inputs_broadcast_too(way, rng):
-    """f_ext, with a core of two dimensions, in batches and layouts of its own."""
+    """f_ext, with a core of two dimensions, in batches and with various layouts."""
     (q, qd, qdd), force = draw(MODEL, "inverse_dynamics", rng, (6,)), rng.normal(size=(6, MODEL.nb, 6))
     call = kernel("inverse_dynamics", "float64") if way == "kernel" else functools.partial(sixd.inverse_dynamics, MODEL)
     whole = call(q, qd, qdd, f_ext=force)
     assert_allclose(
-        whole, by_rows(lambda *a: call(*a[:3], f_ext=a[3]), [q, qd, qdd, force], [1, 1, 1, 2]), rtol=0, atol=0
+        whole, by_samples(lambda *a: call(*a[:3], f_ext=a[3]), [q, qd, qdd, force], [1, 1, 1, 2]), rtol=0, atol=0
     )
     turned = np.asfortranarray(force)
     assert same(call(q, qd, qdd, f_ext=turned), whole)
@@ -192,8 +192,8 @@ def unaligned(x):
     return view
 
 
-def odd_rows(x):
-    """Rows whose distance is no whole number of entries."""
+def odd_strides(x):
+    """Return samples whose stride is not a whole number of entries."""
     kind = np.dtype([("a", np.uint8), ("x", x.dtype, x.shape[-1:])])
     table = np.zeros(x.shape[:-1], dtype=kind)
     table["x"] = x
@@ -201,7 +201,7 @@ def odd_rows(x):
 
 
 def inside(x, index):
-    """A view, by ``index``, of a larger array full of NaN."""
+    """Return a view, by ``index``, of a larger array full of NaN."""
     large = np.full([3 * n + 2 for n in x.shape], np.nan, dtype=x.dtype)
     view = large[index][tuple(slice(0, n) for n in x.shape)]
     view[...] = x
@@ -215,7 +215,7 @@ def read_only(x):
 
 
 class Subclass(np.ndarray):
-    """An array class that has opinions of its own."""
+    """An array class that changes NumPy's functions."""
 
     def __array_ufunc__(self, *_, **__):
         raise AssertionError("a subclass was asked")
@@ -225,7 +225,7 @@ class Subclass(np.ndarray):
 
 
 class ByArray:
-    """An object known by ``__array__`` alone."""
+    """An object that has only ``__array__``."""
 
     def __init__(self, x):
         self.x = x
@@ -235,7 +235,7 @@ class ByArray:
 
 
 class ByDLPack:
-    """An array of another library, known by DLPack alone."""
+    """An array of another library that has only DLPack."""
 
     def __init__(self, x):
         self.x = x
@@ -260,7 +260,7 @@ LAYOUTS = {
     "slice of three dimensions": lambda x: np.repeat(x[:, None, :], 3, axis=1)[:, 1, :],
     "middle axis last": lambda x: np.moveaxis(np.moveaxis(np.repeat(x[None], 2, axis=0), 2, 0).copy(), 0, 2)[1],
     "unaligned": unaligned,
-    "odd rows": odd_rows,
+    "odd rows": odd_strides,
     "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
     "read-only": read_only,
     "subclass": lambda x: x.view(Subclass),
@@ -277,7 +277,9 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix", "energy"])
 def test_layouts(name, layout, way, dtype, rng):
-    """Where the numbers lie does not matter: the bits are those of contiguous arrays, for one argument or for all."""
+    """The position of the numbers does not matter: the bits are those of contiguous arrays, for one argument or for
+    all.
+    """
     call, change = caller(way, name, dtype), LAYOUTS[layout]
     for rows in (1, 5, 19):
         arrays = draw(MODEL, name, rng, (rows,), dtype)
@@ -292,7 +294,7 @@ def test_layouts(name, layout, way, dtype, rng):
 @each_dtype
 @each_way
 @pytest.mark.parametrize("layout", [k for k in LAYOUTS if k not in ("matrix",)])
-def test_layouts_of_one_row(layout, way, dtype, rng):
+def test_layouts_of_one_sample(layout, way, dtype, rng):
     """The same for unbatched arrays."""
     call, change = caller(way, "inverse_dynamics", dtype), LAYOUTS[layout]
     arrays = draw(MODEL, "inverse_dynamics", rng, (2,), dtype)
@@ -304,13 +306,13 @@ def test_layouts_of_one_row(layout, way, dtype, rng):
 
 
 @each_way
-def test_overlapping_rows_and_zero_strides(way, rng):
-    """Inputs whose rows share memory: a sliding window, and one row for all."""
+def test_overlapping_samples_and_zero_strides(way, rng):
+    """Inputs whose samples share memory: a sliding window, and one sample for all."""
     call = caller(way, "inverse_dynamics", "float64", ARM)
     line = rng.uniform(-1, 1, 30)
     window = as_strided(line, (29, 2), (8, 8))
     still = np.broadcast_to(rng.uniform(-1, 1, 2), (29, 2))
-    lone = as_strided(line, (29, 2), (8, 0))  # both entries of a row are one
+    lone = as_strided(line, (29, 2), (8, 0))  # both entries of a sample are one
     for arrays in ((window, window, window), (window, still, still), (still, window, lone), (lone, lone, still)):
         assert same(call(*arrays), call(*(x.copy() for x in arrays)))
 
@@ -334,7 +336,7 @@ def test_memory_maps(way, rng, tmp_path):
 @each_way
 @pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float16", "float32", ">i4", ">f4", "longdouble", "list"])
 def test_other_numbers(kind, way, rng):
-    """Numbers of other types are taken as float64: the bits are those of the converted arrays."""
+    """Numbers of other types are converted to float64: the bits are those of the converted arrays."""
     call = caller(way, "inverse_dynamics", "float64", ARM)
     for batch in ((), (9,)):
         q, qd, qdd = (rng.integers(0, 4, (*batch, 2)).astype(float) for _ in range(3))
@@ -354,8 +356,8 @@ def test_float32_in_gives_float32_out_in_any_byte_order(rng):
 
 @pytest.mark.parametrize("kind", ["float64", ">f8", "longdouble"])
 @pytest.mark.parametrize("wrap", [np.asarray, ByDLPack, ByArray], ids=["array", "DLPack", "__array__"])
-def test_float64_is_not_cut_to_float32_in_silence(wrap, kind, rng):
-    """A float32 kernel refuses wider floats, and says how to mend it; whole numbers and lists it takes."""
+def test_float64_is_not_silently_rounded_to_float32(wrap, kind, rng):
+    """A float32 kernel rejects wider floats, and says how to mend it; it accepts whole numbers and lists."""
     if wrap is ByDLPack and kind != "float64":
         pytest.skip("DLPack has no such numbers")
     call = kernel("inverse_dynamics", "float32", ARM)
@@ -372,11 +374,11 @@ def test_float64_is_not_cut_to_float32_in_silence(wrap, kind, rng):
     assert same(call(*whole), call(*(x.astype("f4") for x in whole)))
 
 
-# what is refused -------------------------------------------------------------------------------------------------
+# rejected arguments ----------------------------------------------------------------------------------------------
 
 
 def on_gpu(x):
-    """A DLPack capsule of ``x`` that says it lies on a GPU."""
+    """Return a DLPack capsule of ``x`` that is marked as on a GPU."""
     capsule = x.__dlpack__()
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -385,7 +387,7 @@ def on_gpu(x):
 
 
 class Gpu(ByDLPack):
-    """An array on a GPU, by DLPack alone."""
+    """An array on a GPU that has only DLPack."""
 
     def __dlpack__(self, **_):
         return on_gpu(self.x)
@@ -395,21 +397,21 @@ class Gpu(ByDLPack):
 
 
 class StubbornGpu(Gpu):
-    """One that will not be copied."""
+    """One that cannot be copied."""
 
     def __dlpack__(self, **_):
         raise BufferError("the array is on cuda:0")
 
 
 class Torch(Gpu):
-    """One with ``__array__``, which refuses as PyTorch's does."""
+    """One with ``__array__`` that raises like PyTorch's."""
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
 
 
 class Odd(Gpu):
-    """One whose ``__array__`` fails in a way of its own."""
+    """One whose ``__array__`` raises an error of its own."""
 
     def __array__(self, dtype=None, copy=None):
         raise AttributeError("no such device")
@@ -451,8 +453,8 @@ WRONG = {
 
 @each_way
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_array_is_refused(case, way):
-    """A clear error of the family, each time."""
+def test_anything_but_an_array_is_rejected(case, way):
+    """A clear error of the library, each time."""
     call, (value, message) = caller(way, "inverse_dynamics", "float64"), WRONG[case]
     v = np.zeros(MODEL.nv)
     for _ in range(2):
@@ -464,7 +466,7 @@ def test_what_is_no_array_is_refused(case, way):
 
 @each_way
 def test_batches_that_do_not_broadcast(way):
-    """Both lengths are named, on the way for plain batches too."""
+    """The error states both lengths, also on the path for plain batches."""
     call = caller(way, "inverse_dynamics", "float64", ARM)
     for _ in range(2):
         with pytest.raises(sixd.ShapeError, match=r"do not broadcast: q \(2,\), qd \(3,\), qdd \(\)"):
@@ -499,7 +501,7 @@ def root(x):
 @pytest.mark.parametrize("layout", OUTS)
 @each_name
 def test_out_of_any_layout(name, layout, way, dtype, rng):
-    """``out`` is filled, whatever its layout, and returned; nothing beside it is touched."""
+    """``out`` is filled, whatever its layout, and returned; nothing outside it is written."""
     call = caller(way, name, dtype)
     for rows in (1, 7, 18):
         arrays = draw(MODEL, name, rng, (rows,), dtype)
@@ -517,8 +519,8 @@ def test_out_of_any_layout(name, layout, way, dtype, rng):
 @each_dtype
 @each_way
 @each_name
-def test_out_of_one_row_and_of_none(name, way, dtype, rng):
-    """Unbatched and empty results go into ``out`` too, scalars into arrays without dimensions."""
+def test_out_of_one_sample_and_of_none(name, way, dtype, rng):
+    """Unbatched and empty results are written to ``out`` too, scalars to arrays without dimensions."""
     call = caller(way, name, dtype)
     for batch in ((), (0,), (1,), (2, 0)):
         arrays = draw(MODEL, name, rng, batch, dtype)
@@ -531,7 +533,9 @@ def test_out_of_one_row_and_of_none(name, way, dtype, rng):
 
 @each_way
 def test_scalar_results_are_scalars(way, rng):
-    """Energies of one state are NumPy's scalars, of one row arrays of one; the first call as the later ones."""
+    """Energies of one state are NumPy's scalars, of a batch of one they are arrays of one; the first call like the
+    later ones.
+    """
     for _ in range(2):
         call = caller(way, "energy", "float64")
         one = call(*draw(MODEL, "energy", rng, ()))
@@ -541,7 +545,7 @@ def test_scalar_results_are_scalars(way, rng):
 
 @each_way
 def test_results_are_new_arrays(way, rng):
-    """What a call returned is not touched by the next, and belongs to the caller."""
+    """The next call does not change earlier results: they belong to the caller."""
     call = caller(way, "inverse_dynamics", "float64")
     for batch in ((), (5,)):
         first, second = draw(MODEL, "inverse_dynamics", rng, batch), draw(MODEL, "inverse_dynamics", rng, batch)
@@ -557,7 +561,7 @@ def test_results_are_new_arrays(way, rng):
 
 @each_way
 @pytest.mark.parametrize("plain", [True, False], ids=["plain batch", "broadcast"])
-def test_wrong_out_is_refused(plain, way, rng):
+def test_wrong_out_is_rejected(plain, way, rng):
     """Shape, dtype, number and kind are checked before anything is written."""
     one, two = caller(way, "inverse_dynamics", "float64"), caller(way, "energy", "float64")
     q, qd, qdd = draw(MODEL, "inverse_dynamics", rng, (4,))
@@ -616,7 +620,7 @@ OVERLAPS = {
 @pytest.mark.parametrize("overlap", OVERLAPS)
 @pytest.mark.parametrize("bad", [False, True], ids=["finite", "with NaN"])
 def test_out_may_overlap_the_inputs(bad, overlap, threads, way, dtype, rng, monkeypatch):
-    """Results are those of separate arrays, on one thread or two, and if a row is NaN."""
+    """Results are those of separate arrays, on one thread or two, also if a sample is NaN."""
     monkeypatch.setattr("sixd.runtime.routine.LARGE", 1)
     monkeypatch.setattr("sixd.runtime.threads._threads", threads)
     call = caller(way, "inverse_dynamics", dtype, ARM)
@@ -635,7 +639,7 @@ def test_out_may_overlap_the_inputs(bad, overlap, threads, way, dtype, rng, monk
 
 
 def check_half_an_entry(call, dtype, rng, bad):
-    """An output that begins in the middle of the input's first row."""
+    """Check an output that begins in the middle of the input's first sample."""
     for rows in (3, 9, 17):
         line = rng.uniform(-1, 1, 2 * rows + 1).astype(dtype)
         v = [x.astype(dtype) for x in rng.uniform(-1, 1, (2, rows, 2))]
@@ -649,7 +653,7 @@ def check_half_an_entry(call, dtype, rng, bad):
 
 @each_way
 def test_matrices_over_their_own_inputs(way, rng):
-    """A result of another shape in the memory of the input: M of q that lies inside ``out``."""
+    """A result of another shape in the memory of the input: M of q that is inside ``out``."""
     call = caller(way, "mass_matrix", "float64", ARM)
     for rows in (1, 5, 8, 21):
         buffer = rng.uniform(-1, 1, (rows, 2, 2))
@@ -666,14 +670,14 @@ def test_matrices_over_their_own_inputs(way, rng):
 @each_way
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf], ids=str)
 @each_name
-def test_a_bad_row_stays_alone(name, bad, way, dtype, rng):
-    """NaN or an infinity in one row, wherever it stands: that row is not finite, all others have the same bits."""
+def test_a_bad_sample_affects_no_other(name, bad, way, dtype, rng):
+    """NaN or an infinity in one sample, wherever it is: that sample is not finite, all others have the same bits."""
     call, arrays = caller(way, name, dtype), draw(MODEL, name, rng, (19,), dtype)
     clean = as_tuple(call(*arrays))
     for row in range(19):
         k = row % len(arrays)
         if name == "hybrid_dynamics" and k > 1:
-            k = 1  # of the others some entries are not looked at
+            k = 1  # some entries of the others are not read
         changed = [x.copy() for x in arrays]
         changed[k][row, -1] = bad
         result = as_tuple(call(*changed))
@@ -685,7 +689,7 @@ def test_a_bad_row_stays_alone(name, bad, way, dtype, rng):
 
 
 @each_way
-def test_rows_of_nothing_but_nan(way):
+def test_samples_that_are_all_nan(way):
     """All NaN gives all NaN, without an error or a warning."""
     call = caller(way, "forward_dynamics", "float64")
     for batch in ((), (1,), (11,)):
@@ -696,7 +700,7 @@ def test_rows_of_nothing_but_nan(way):
 @each_way
 @each_dtype
 def test_numpys_error_state_does_not_matter(way, dtype, rng):
-    """Where NumPy is told to raise for NaN and overflow, rows with them are still just rows."""
+    """If NumPy is set to raise for NaN and overflow, samples with them still raise no error."""
     call, arrays = caller(way, "forward_dynamics", dtype), draw(MODEL, "forward_dynamics", rng, (5,), dtype)
     arrays[1][2], arrays[2][3, 0] = np.nan, np.inf
     expected = call(*arrays)
@@ -710,8 +714,10 @@ def test_numpys_error_state_does_not_matter(way, dtype, rng):
 
 
 @each_dtype
-def test_a_million_rows(dtype, rng):
-    """Rows at both ends and at random places have the bits of small calls; threads make no difference."""
+def test_a_million_samples(dtype, rng):
+    """Samples at both ends and at random places have the bits of small calls; the number of threads makes no
+    difference.
+    """
     rows = 1_000_003
     arrays = [x.astype(dtype) for x in rng.uniform(-3, 3, (3, rows, 2))]
     whole = sixd.inverse_dynamics(ARM, *arrays)
@@ -732,7 +738,9 @@ def test_a_million_rows(dtype, rng):
 @each_dtype
 @pytest.mark.parametrize("threads", [1, 2])
 def test_wide_outputs_of_large_batches(threads, dtype, monkeypatch, rng):
-    """Rows of some thousand bytes, which large batches write past the cache: at any alignment, and nothing beside them."""
+    """Results of some thousand bytes, which large batches write past the cache: at any alignment, and nothing outside
+    them.
+    """
     width = 2048 // np.dtype(dtype).itemsize
 
     def spread(q):
@@ -760,15 +768,15 @@ def test_wide_outputs_of_large_batches(threads, dtype, monkeypatch, rng):
 @pytest.mark.parametrize(
     "frame", [["link1"], np.zeros(2), None, 3, {"link1"}, ("link1",), object()], ids=lambda x: type(x).__name__
 )
-def test_frames_that_are_no_names(frame):
-    """Whatever is given for a frame's name: a clear error, compiled or not."""
+def test_invalid_frame_names(frame):
+    """Anything that is not a name of a frame: a clear error, compiled or not."""
     q = np.zeros(2)
     for x in (q, np.zeros((3, 2))):
         for _ in range(2):
             sixd.pose(ARM, x, "link1")
             with pytest.raises(sixd.SixdError, match="pose: model 'planar2': (no frame named|the frame is)"):
                 sixd.pose(ARM, x, frame)
-            if isinstance(frame, list | tuple):  # several frames, of which there is one
+            if isinstance(frame, list | tuple):  # several frames, of which one exists
                 assert np.array_equal(sixd.velocity(ARM, x, x, frame=frame), sixd.velocity(ARM, x, x, "link1"))
             else:
                 with pytest.raises(sixd.SixdError, match="velocity: frame (is|holds) .* expected (a name|names)"):
@@ -847,7 +855,7 @@ BORDER = """
 @pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by mprotect")
 def test_arrays_that_end_at_a_page_border():
-    """Inputs and outputs between pages that must not be touched, at either end, for 1 to 17 rows."""
+    """Inputs and outputs between pages that must not be accessed, at either end, for 1 to 17 samples."""
     path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), *sys.path])
     command = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(BORDER)]
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False)

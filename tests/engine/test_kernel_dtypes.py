@@ -1,4 +1,4 @@
-"""Kernels take the dtype of their arguments, unless they were made for one: float32 in, float32 out."""
+"""The dtype of a kernel is that of its arguments, unless it was compiled for one: float32 in, float32 out."""
 
 import sys
 
@@ -49,7 +49,7 @@ def draw(kernel, rng, batch=(), dtype="float32"):
 
 
 def functions_run(call, *arrays):
-    """The files of sixd whose Python functions a call runs."""
+    """Return the files of sixd whose Python functions a call runs."""
     seen = []
     sys.setprofile(lambda frame, event, _: seen.append(frame.f_code.co_filename) if event == "call" else None)
     try:
@@ -61,7 +61,7 @@ def functions_run(call, *arrays):
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_results_have_the_dtype_of_the_arguments(name, rng):
-    """Rows and batches: bit-identical to a kernel of that dtype, and warm without a Python frame."""
+    """Single samples and batches: bit-identical to a kernel of that dtype, and warm without a Python frame."""
     kernel, single, double = (MAKERS[name](dtype=d) for d in (None, "float32", "float64"))
     assert (kernel.dtype, single.dtype, double.dtype) == (None, "float32", "float64")
     for batch in ((), (3,)):
@@ -71,13 +71,13 @@ def test_results_have_the_dtype_of_the_arguments(name, rng):
             assert same(kernel(*arrays), one(*arrays))
         assert all(x.dtype == np.float32 for x in as_tuple(kernel(*small)))
         assert functions_run(kernel, *small) == functions_run(kernel, *large) == []
-    # what NumPy promotes to float64 is float64
+    # arguments that NumPy promotes to float64 are float64
     for arrays in ([large[0], *small[1:]], [x.tolist() for x in small], [x.astype(">f8") for x in small]):
         assert same(kernel(*arrays), double(*large))
 
 
 def test_out_and_forces(rng):
-    """``out=`` of float32, and external forces, whose dtype counts, too."""
+    """``out=`` of float32, and external forces, whose dtype counts too."""
     kernel = sixd.compile(sixd.inverse_dynamics, ARM)
     small = draw(kernel, rng, (4,))
     out = np.empty((4, 7), np.float32)
@@ -91,7 +91,7 @@ def test_out_and_forces(rng):
 
 
 def test_own_functions_run_once():
-    """What a function of one's own closes over is fixed when it is compiled, for every dtype."""
+    """The variables in the closure of a user's function are fixed when it is compiled, for every dtype."""
     gain, runs = 2.0, []
 
     def law(q):
@@ -109,7 +109,7 @@ def test_own_functions_run_once():
 
 @pytest.mark.long
 def test_rank_of_redundant_loops(rng):
-    """Derivatives of constrained dynamics decide ranks as float32 allows."""
+    """Derivatives of constrained dynamics determine ranks with the accuracy of float32."""
     model = sixd.zoo.bricard()
     q, qd = sixd.assemble(model, model.neutral(), 0.5 * rng.normal(size=model.nv))
     kernel, single = (sixd.vjp(sixd.constrained_dynamics, model, by="tau", dtype=d) for d in (None, "float32"))
@@ -131,7 +131,7 @@ def gpu(monkeypatch):
 @pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 def test_arrays_on_gpus(target, gpu, rng):
-    """Kernels of both targets take the dtype of arrays on a GPU, in any order."""
+    """Kernels of both targets have the dtype of arrays on a GPU, in any order."""
     kernel = sixd.compile((sixd.mass_matrix, energy_rate), TWO, target=target)
     assert kernel.dtype is None
     assert "float64 or float32" in repr(kernel)

@@ -1,4 +1,4 @@
-"""Compiled code and the world around it: processes that race, interruptions, broken disks, and what is kept on disk."""
+"""Compiled code and its environment: racing processes, interruptions, broken disks, and entries on disk."""
 
 import itertools
 import os
@@ -38,7 +38,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compilations(monkeypatch):
-    """A list that grows by one for each piece of machine code made."""
+    """A list that grows by one for each compiled piece of machine code."""
     made, assemble = [], machines.assemble
     monkeypatch.setattr(machines, "assemble", lambda *args: made.append(args) or assemble(*args))
     return made
@@ -53,12 +53,12 @@ def traces(monkeypatch):
 
 
 def arm():
-    """A new model, for which nothing was compiled in this process."""
+    """A new model, for which this process has compiled nothing."""
     return sixd.zoo.pendulum(2)
 
 
 def python(code, *args, wait=True, **env):
-    """Run a script in a process of its own: its output, once it has ended well."""
+    """Run a script in a process of its own, and return its output when it has ended without an error."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **{k: str(v) for k, v in env.items()}}
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -91,7 +91,7 @@ RACE = """
 
 @pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_processes_compile_the_same_at_once(count, tmp_path):
-    """All succeed in silence, with the same bits, and leave one whole file for each form of the code."""
+    """All succeed without messages, with the same bits, and leave one complete file for each form of the code."""
     home = tmp_path / "cache"
     processes = [python(RACE, tmp_path, wait=False, SIXD_CACHE_DIR=home) for _ in range(count)]
     while len(list(tmp_path.glob("ready*"))) < count and all(p.poll() is None for p in processes):
@@ -100,16 +100,16 @@ def test_processes_compile_the_same_at_once(count, tmp_path):
     results = [finish(p) for p in processes]
     assert {out for out, _ in results} == {results[0][0]}
     assert {err for _, err in results} == {""}
-    assert [path.suffix for path in home.iterdir()] == [".sixd"] * 3  # the third is that of calls
+    assert [path.suffix for path in home.iterdir()] == [".sixd"] * 3  # the third is the code of calls
 
 
 def test_a_model_in_another_process(tmp_path, home):
-    """A pickled model gives the same bits there, on code compiled here."""
+    """A pickled model gives the same bits there, with code that was compiled here."""
     model = sixd.zoo.random_tree(4, kinds=("spherical", "helical"))
     q = np.array([model.random_configuration(k) for k in range(6)])
     v = np.linspace(-1, 1, 6 * model.nv).reshape(6, model.nv)
     expected = sixd.forward_dynamics(model, q, v, v)
-    artifact.shell()  # the code of calls is on disk, too
+    artifact.shell()  # the code of calls is on disk too
     (tmp_path / "model").write_bytes(pickle.dumps((model, q, v)))
     code = """
         import pickle, sys, sixd
@@ -154,7 +154,7 @@ class Failing:
 )
 @pytest.mark.parametrize("step", STEPS)
 def test_what_failed_once_works_the_next_time(step, error, way, form, home, monkeypatch):
-    """An interruption or error at any step of a compilation comes out as it is, and leaves nothing behind."""
+    """An interruption or error at any step of a compilation is raised unchanged, and leaves nothing behind."""
     model = arm()
     call = (
         sixd.compile(sixd.inverse_dynamics, model) if way == "kernel" else lambda *a: sixd.inverse_dynamics(model, *a)
@@ -179,7 +179,7 @@ def test_what_failed_once_works_the_next_time(step, error, way, form, home, monk
 
 
 def test_threads_that_waited_for_a_failed_compilation(home, monkeypatch):
-    """The first gets the error, the others compile anew and get their results."""
+    """The first thread gets the error, the others compile again and get their results."""
     model, barrier = arm(), threading.Barrier(6)
     monkeypatch.setattr(machines, "assemble", Failing(machines.assemble, RuntimeError("LLVM gave up")))
 
@@ -240,9 +240,9 @@ INTERRUPT = """
 @pytest.mark.long
 @posix
 def test_interruptions_at_any_moment():
-    """Ctrl-C somewhere in a compilation, two dozen times, told by calls and not by time: the next call works."""
+    """Ctrl-C somewhere in a compilation, two dozen times, placed by calls and not by time: the next call works."""
     out, _ = python(INTERRUPT, SIXD_CACHE_DIR="off")
-    assert int(out) > 12  # one that comes in a finalizer is ignored
+    assert int(out) > 12  # an interruption in a finalizer is ignored
 
 
 FORKS = """
@@ -317,11 +317,11 @@ LLVM = """
 
 @pytest.mark.long
 def test_every_call_of_llvm_keeps_forks_waiting():
-    """llvmlite holds a lock of its own in each of its functions: a child of a fork in between could never take it."""
+    """llvmlite holds a lock in each of its functions: a child of a fork during a call could never acquire it."""
     assert python(LLVM, SIXD_CACHE_DIR="off")[0].split() == ["True", "True"]
 
 
-# disks that cannot be used ---------------------------------------------------------------------------------------
+# unusable disks --------------------------------------------------------------------------------------------------
 
 USE = """
     import sys, warnings
@@ -344,7 +344,7 @@ LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource
 @posix
 @pytest.mark.parametrize("case", ["a file", "full", "no home", "shared", "read-only"])
 def test_a_cache_that_cannot_be_used(case, tmp_path):
-    """Everything works, with one warning in all."""
+    """Everything works, with one warning in total."""
     where, before, env = tmp_path / "cache", "", {}
     if case == "a file":
         where.write_text("not a folder")
@@ -357,7 +357,7 @@ def test_a_cache_that_cannot_be_used(case, tmp_path):
         where.chmod(0o777)
     else:
         where.mkdir(mode=0o500)
-        if os.access(where, os.W_OK):  # root may write anywhere but here
+        if os.access(where, os.W_OK):  # root may write everywhere except here
             where = "/proc/sixd"
     code = textwrap.dedent(USE).format(before=before)
     if case == "no home":
@@ -400,7 +400,7 @@ WARM = """
 
 @pytest.mark.long
 def test_a_warm_start_needs_neither_traces_nor_llvm(home):
-    """Code from the disk gives the bits of the process that made it; only a user's function is traced to find it."""
+    """Code from the disk gives the bits of the process that made it; only a user's function is traced to find its key."""
     cold, first = python(WARM)[0].splitlines()
     assert cold == "True 6 7"
     warm, second = python(WARM)[0].splitlines()
@@ -409,17 +409,17 @@ def test_a_warm_start_needs_neither_traces_nor_llvm(home):
 
 
 def damaged(data, other):
-    """Ways in which a file can be broken."""
+    """Ways in which a file can be damaged."""
     yield b""
     yield data[: len(data) // 2]
     yield data + b"\\0"
     yield data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
     yield bytes(len(data))
-    yield other  # a whole entry, of another kernel
+    yield other  # a complete entry, of another kernel
 
 
-def test_damaged_entries_are_built_anew(home, compilations, recwarn):
-    """In silence; the file is then whole again."""
+def test_damaged_entries_are_compiled_again(home, compilations, recwarn):
+    """Without a message; afterwards the file is complete again."""
     expected = sixd.inverse_dynamics(arm(), *ROWS)
     (path,) = home.iterdir()
     data = path.read_bytes()
@@ -435,7 +435,7 @@ def test_damaged_entries_are_built_anew(home, compilations, recwarn):
 
 
 def test_clearing_the_cache(home, compilations):
-    """What is in use goes on; what comes later is compiled again."""
+    """Code in use keeps working; later code is compiled again."""
     model = arm()
     expected = sixd.inverse_dynamics(model, *ROWS)
     assert "inverse_dynamics of" in str(sixd.cache_info())
@@ -446,11 +446,13 @@ def test_clearing_the_cache(home, compilations):
     assert len(compilations) == 2
 
 
-# which code is whose ---------------------------------------------------------------------------------------------
+# identity of code ------------------------------------------------------------------------------------------------
 
 
 def test_a_function_that_changed(home, compilations):
-    """Functions of one name are told apart by what they compute; the same one is found again, whatever its name."""
+    """Functions of one name are distinguished by what they compute; the same one is recognised again, whatever its
+    name.
+    """
 
     def make(factor, name="gain"):
         def gain(q, shift=0.0):
@@ -484,7 +486,7 @@ def test_a_function_that_changed_between_processes(tmp_path, home):
 
 
 def build(**changes):
-    """A small model, every number of which can be changed."""
+    """Return a small model, every number of which can be changed."""
     numbers = {
         "gravity": -9.81, "mass": 2.0, "com": 0.3, "moment": 0.1, "axis": 1.0, "offset": 0.4, "pitch": 0.2,
         "damping": 0.5, "friction": 0.3, "armature": 0.7, "stiffness": 2.0, "rest": 0.1, "frame": 0.6,
@@ -521,7 +523,7 @@ DEFAULT = dict(zip(NUMBERS, (-9.81, 2.0, 0.3, 0.1, 1.0, 0.4, 0.2, 0.5, 0.3, 0.7,
 
 
 def test_models_that_differ_in_one_number(home, compilations):
-    """A change in the 14th digit of any number is another key, and so is another joint or parent; names make no difference."""
+    """A change in the 14th digit of any number gives another key, and so does another joint or parent; names do not."""
     q, qd, qdd = ROWS
     sixd.inverse_dynamics(build(), q, qd, qdd)
     assert len(compilations) == 1
@@ -541,7 +543,7 @@ def test_models_that_differ_in_one_number(home, compilations):
 
 
 def test_choices_are_part_of_the_key(home, compilations):
-    """Frames by where they are, coordinates, kinds, prescribed joints, dtypes and external forces."""
+    """Frames by their places, coordinates, kinds, prescribed joints, dtypes and external forces."""
     q, qd, qdd = ROWS
     calls = [
         lambda m: sixd.velocity(m, q, qd, "tip"),
@@ -573,7 +575,7 @@ def test_choices_are_part_of_the_key(home, compilations):
 
 
 def test_equal_models_share_code_on_disk_but_not_each_other(home, compilations, traces):
-    """A second model like the first needs no trace; both go on when one is gone."""
+    """A second model like the first needs no trace; each keeps working when the other is gone."""
     first, second = arm(), arm()
     names = [name for name, f in LIBRARY.items() if f.arrays == ("q",) and not f.choices]
     expected = {name: getattr(sixd, name)(first, ROWS[0]) for name in names}

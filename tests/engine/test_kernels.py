@@ -1,4 +1,4 @@
-"""Compiled code: every operation, processor and thread gives the numbers of the graph, and models come and go."""
+"""Compiled code: every operation, CPU and thread gives the numbers of the graph; models are created and freed."""
 
 import contextlib
 import copy
@@ -63,7 +63,7 @@ each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
 
 @pytest.fixture(autouse=True)
 def all_threads():
-    """The number of threads is left as it was."""
+    """The number of threads is restored."""
     yield
     sixd.set_num_threads(None)
 
@@ -87,12 +87,12 @@ def small_tasks(monkeypatch):
 
 @pytest.fixture
 def compilations(monkeypatch, no_cache):
-    """A list that grows by one for each piece of machine code made."""
+    """A list that grows by one for each compiled piece of machine code."""
     made = []
 
     def counted(module, machine):
         made.append(module)
-        time.sleep(0.01)  # others come while it is under way
+        time.sleep(0.01)  # others may come during the compilation
         return assemble(module, machine)
 
     monkeypatch.setattr(machines, "assemble", counted)
@@ -106,7 +106,7 @@ def draw(model, rng, batch=(), count=2):
 
 
 def same(a, b):
-    """Whether two arrays have the same bits; one NaN is as good as another."""
+    """Whether two arrays have the same bits; all NaN are equal."""
     a, b = np.asarray(a), np.asarray(b)
     known = ~np.isnan(a)
     return (
@@ -116,11 +116,12 @@ def same(a, b):
     )
 
 
-# code for any processor ------------------------------------------------------------------------------------------
+# code for any CPU
+# -------------------------------------------------------------------------------------------------------
 
 
 def make(program, dtype, machine, *, linked=True):
-    """A routine of a program for a processor, with no limit above which results are suspect."""
+    """Return a routine of a program for a CPU, without a limit above which results are suspect."""
 
     def provide(form):
         if form == "entry":
@@ -135,7 +136,7 @@ def make(program, dtype, machine, *, linked=True):
 
 
 def run(routine, *arrays):
-    """The outputs, for a batch or a single row."""
+    """Return the outputs, for a batch or a single sample."""
     batch = arrays[0].shape[: arrays[0].ndim - len(routine.inputs[0])]
     return [np.asarray(x) for x in routine(list(arrays), batch, None)[0]]
 
@@ -146,7 +147,7 @@ def supports(*features):
 
 
 def machine(name, dtype):
-    """A processor that this computer can stand in for."""
+    """Return a CPU that this computer can emulate."""
     if name == "host":
         return host()
     if name == "one lane":
@@ -174,8 +175,10 @@ def program_of(name):
 @each_dtype
 @pytest.mark.parametrize("cpu", MACHINES)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "energy"])
-def test_other_processors(name, cpu, dtype, rng):
-    """Code for other vectors gives the graph's numbers for any number of rows; batch and single row agree to the bit."""
+def test_other_cpus(name, cpu, dtype, rng):
+    """Code for other vectors gives the graph's numbers for any number of samples; batch and single sample agree to the
+    bit.
+    """
     program, routine = program_of(name), make(program_of(name), dtype, machine(cpu, dtype))
     arrays = [x.astype(dtype) for x in draw(MODEL, rng, (21,), len(program.inputs) - 1)]
     whole = run(routine, *arrays)
@@ -193,7 +196,7 @@ def test_other_processors(name, cpu, dtype, rng):
 @pytest.mark.long
 @each_dtype
 def test_bits_do_not_depend_on_the_width_of_vectors(dtype, rng):
-    """Processors with fused products agree to the last bit, whatever their vectors; so do those without."""
+    """CPUs with fused products agree to the last bit, whatever their vectors; so do those without."""
     program = program_of("forward_dynamics")
     arrays = [x.astype(dtype) for x in draw(MODEL, rng, (21,))]
     for names in (("one lane", "AVX2", "wider than the registers"), ("SSE2", "no fused products")):
@@ -209,7 +212,7 @@ def test_bits_do_not_depend_on_the_width_of_vectors(dtype, rng):
 @pytest.mark.long
 @each_dtype
 def test_code_loaded_by_llvm(dtype, rng):
-    """Where object files are not linked by sixd, LLVM's loader serves as well, to the bit."""
+    """Where sixd does not link object files, LLVM's loader works too, to the bit."""
     program = program_of("forward_dynamics")
     ours, theirs = (make(program, dtype, host(), linked=linked) for linked in (True, False))
     assert not theirs.part("loop").image.linked
@@ -223,7 +226,7 @@ def test_code_loaded_by_llvm(dtype, rng):
 
 @pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="only these files are linked")
 def test_code_is_linked_on_linux():
-    """No relocation is left over, so that a warm start needs no LLVM."""
+    """No relocation remains, so a warm start needs no LLVM."""
     for dtype in ("float64", "float32"):
         routine = make(program_of("forward_dynamics"), dtype, host())
         assert routine.part("loop").image.linked
@@ -252,7 +255,9 @@ AWKWARD = np.array(
 @each_dtype
 @pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.word)
 def test_every_operation_in_both_forms(op, dtype):
-    """On awkward values, infinities, NaN and subnormals: NumPy's to 2 ulp, and one row has a batch's bits."""
+    """With extreme values, infinities, NaN and subnormals: NumPy's results to 2 ulp; one sample has the bits of a
+    batch.
+    """
     function = OPERATIONS[op]
     arity = (
         function.__code__.co_argcount if hasattr(function, "__code__") and function.__name__ == "<lambda>" else op.arity
@@ -278,13 +283,13 @@ def test_every_operation_in_both_forms(op, dtype):
         assert same(run(routine, *(np.asarray(x[k]) for x in values))[0], result[k])
 
 
-def test_the_operations_are_all_there():
+def test_all_operations_are_tested():
     assert set(OPERATIONS) == set(Op) - {Op.CONST, Op.INPUT, Op.HELD}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the C library's fma")
 def test_products_in_sums_are_rounded_once(rng):
-    """x y + z and z - x y are C's fma where the processor has it, else two operations."""
+    """x y + z and z - x y are C's fma if the CPU has it, else two operations."""
     library = ctypes.CDLL(None)
     library.fma.restype, library.fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
     program = trace(lambda x, y, z: np.array([x * y + z, z - 2.5 * x * y]), {"x": (), "y": (), "z": ()})
@@ -299,7 +304,8 @@ def test_products_in_sums_are_rounded_once(rng):
         assert np.array_equal(fused[:, 1], [library.fma(-(a * 2.5), b, c) for a, b, c in zip(x, y, z, strict=True)])
 
 
-# programs of odd form --------------------------------------------------------------------------------------------
+# unusual programs
+# --------------------------------------------------------------------------------------------------------
 
 ODD = {
     "an input": lambda x, y: x,
@@ -323,7 +329,7 @@ ODD = {
 @pytest.mark.many
 @each_dtype
 @pytest.mark.parametrize("name", ODD)
-def test_programs_of_odd_form(name, dtype, rng):
+def test_unusual_programs(name, dtype, rng):
     """Outputs that are inputs, constants, equal, empty, without dimensions or of many."""
     kernel = sixd.compile(ODD[name], ARM, dtype=dtype, shapes={"x": (2,), "y": (2,)})
     program = kernel.program
@@ -352,8 +358,8 @@ def test_a_kernel_without_arrays():
 
 
 @each_dtype
-def test_models_without_freedom(dtype):
-    """All joints fixed: arrays of no columns, in batches or not, give results of the right shape."""
+def test_models_without_degrees_of_freedom(dtype):
+    """All joints fixed: arrays without columns, in batches or not, give results of the right shape."""
     builder = sixd.ModelBuilder("rock")
     builder.add_body("stone", "world", sixd.Fixed(), inertia=sixd.sphere(0.5, mass=1.0))
     rock = builder.build()
@@ -375,7 +381,7 @@ def test_models_without_freedom(dtype):
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "free", "planar", "universal", "helical"])
 def test_models_of_one_body(kind, rng):
-    """One joint: any row of a batch has the bits of a single call."""
+    """One joint: every sample of a batch has the bits of a single call."""
     model = sixd.zoo.random_tree(1, kinds=(kind,))
     q, qd, qdd = draw(model, rng, (9,))
     whole = sixd.inverse_dynamics(model, q, qd, qdd)
@@ -384,7 +390,9 @@ def test_models_of_one_body(kind, rng):
 
 
 def test_huge_angles_and_tiny_numbers(rng):
-    """Angles to 1e22 are reduced exactly; subnormal speeds stay subnormal; one bad lane does not touch its neighbours."""
+    """Angles to 1e22 are reduced exactly; subnormal speeds stay subnormal; one invalid lane does not change its
+    neighbours.
+    """
     q = np.array([[1e5, -1e9], [1e15, 3e20], [1e22, -1e20], [0.3, 0.5], [1e-310, -5e-324], [2.0**60, 0.1]] * 3)
     v = rng.uniform(-1, 1, q.shape)
     (expected,) = sixd.compile(sixd.inverse_dynamics, ARM).program.evaluate(q, v, v)
@@ -418,7 +426,7 @@ def test_graphs_of_fifty_thousand_operations(rng, no_cache):
 @pytest.mark.parametrize("function", [sixd.inverse_dynamics, sixd.forward_dynamics, sixd.mass_matrix])
 @pytest.mark.parametrize("robot", ["ur5", "anymal", *(pytest.param(n, marks=pytest.mark.long) for n in ("panda", "talos", "simple_humanoid"))])  # fmt: skip
 def test_float32_on_robots(robot, function, rng):
-    """Single precision is within 1e-4 of the graph in double precision, norm-wise in every row."""
+    """Single precision is within 1e-4 of the graph in double precision, norm-wise in every sample."""
     model = quiet_load(FIVE[robot])
     kernel = sixd.compile(function, model, dtype="float32")
     arrays = [x.astype("f4") for x in draw(model, rng, (16,), len(kernel.inputs) - 1)]
@@ -433,7 +441,7 @@ def test_float32_on_robots(robot, function, rng):
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, [2], float("nan")], ids=repr)
 def test_wrong_numbers_of_threads(n):
-    """A clear error, and the number stays."""
+    """A clear error; the number of threads does not change."""
     before = sixd.get_num_threads()
     with pytest.raises(sixd.ScalarTypeError, match="set_num_threads: n is .*, expected a whole number of at least 1"):
         sixd.set_num_threads(n)
@@ -441,7 +449,7 @@ def test_wrong_numbers_of_threads(n):
 
 
 def test_the_number_of_threads():
-    """It is what was set; None means all the cores that this process may use."""
+    """It is the number that was set; None means all the cores that this process may use."""
     for n in (1, 2, 3, 50):
         sixd.set_num_threads(n)
         assert sixd.get_num_threads() == n
@@ -454,7 +462,7 @@ def test_the_number_of_threads():
 @each_dtype
 @pytest.mark.parametrize("batch", [(1,), (2,), (37,), (1, 19), (3, 7), (5, 1, 4)], ids=str)
 def test_threads_do_not_change_bits(batch, dtype, rng, small_tasks):
-    """One, two, three or fifty threads give the same bits, in new arrays and in ``out``, if a row is NaN too."""
+    """One, two, three or fifty threads give the same bits, in new arrays and in ``out``, also if a sample is NaN."""
     model = copy.copy(MODEL)
     q, qd, tau = (x.astype(dtype) for x in draw(model, rng, batch))
     for row in (None, 0):
@@ -474,8 +482,8 @@ def test_threads_do_not_change_bits(batch, dtype, rng, small_tasks):
         assert len(small_tasks) >= 9
 
 
-def test_errors_in_threads_name_the_row(small_tasks):
-    """A singular row is found whatever thread met it."""
+def test_errors_in_threads_name_the_sample(small_tasks):
+    """A singular sample is reported whichever thread computed it."""
     top = sixd.zoo.spinning_top()
     q = np.tile([0.1, 0.5, 0.2], (40, 1))
     for row in (0, 13, 39):
@@ -488,7 +496,7 @@ def test_errors_in_threads_name_the_row(small_tasks):
 
 
 def at_once(count, task):
-    """Results of task(0), …, called by as many threads that start together."""
+    """Return results of task(0), …, called by as many threads that start together."""
     barrier = threading.Barrier(count)
 
     def one(k):
@@ -501,7 +509,7 @@ def at_once(count, task):
 
 @pytest.mark.parametrize("rows", [(), (3,), (50,)], ids=str)
 def test_many_threads_call_one_kernel(rows, rng):
-    """Eight threads at once on data of their own, one of them with NaN: each gets its own results."""
+    """Eight threads at once on their own data, one of them with NaN: each gets its own results."""
     kernel = sixd.compile(sixd.forward_dynamics, MODEL)
     data = [draw(MODEL, rng, rows) for _ in range(8)]
     data[3][1][...] = np.nan
@@ -519,7 +527,7 @@ def test_many_threads_call_one_kernel(rows, rng):
 
 
 def test_errors_stay_in_their_thread():
-    """A thread at a singular configuration gets the error each time, its neighbours never."""
+    """A thread at a singular configuration gets the error each time, other threads never."""
     top = sixd.zoo.spinning_top()
     good, bad, zero = np.array([[0.1, 0.5, 0.2]] * 9), np.array([[0.1, 0.0, 0.2]] * 9), np.zeros((9, 3))
     expected = sixd.forward_dynamics(top, good, zero, zero)
@@ -537,7 +545,7 @@ def test_errors_stay_in_their_thread():
 
 @pytest.mark.parametrize("batch", [(), (5,)], ids=str)
 def test_first_calls_from_many_threads_compile_once(batch, rng, compilations):
-    """Eight threads that meet an uncompiled function wait for one compilation: public function and kernel."""
+    """Eight threads that need the same uncompiled function wait for one compilation: public function and kernel."""
     model = sixd.zoo.pendulum(2)
     arrays = draw(model, rng, batch)
     results = at_once(8, lambda k: sixd.inverse_dynamics(model, *arrays))
@@ -550,7 +558,7 @@ def test_first_calls_from_many_threads_compile_once(batch, rng, compilations):
 
 
 def test_different_functions_compile_side_by_side(rng, compilations):
-    """Threads that need different code do not get in each other's way."""
+    """Threads that need different code do not block each other."""
     models = [sixd.zoo.pendulum(1), sixd.zoo.pendulum(2)]
     names = ("gravity_force", "mass_matrix", "center_of_mass", "body_poses")
     states = [draw(m, rng, (3,), 0)[0] for m in models]
@@ -561,7 +569,7 @@ def test_different_functions_compile_side_by_side(rng, compilations):
 
 
 def test_the_number_of_threads_may_change_while_others_compute(rng, small_tasks):
-    """Setting it takes no pool of threads away from those who use it."""
+    """Setting it does not remove a pool of threads that is in use."""
     model = copy.copy(ARM)
     q, qd, qdd = draw(model, rng, (40,))
     expected = sixd.inverse_dynamics(model, q, qd, qdd)
@@ -583,7 +591,7 @@ def test_the_number_of_threads_may_change_while_others_compute(rng, small_tasks)
 
 
 def in_child(connection, model, arrays, expected):
-    """What a forked process does: known code, on threads, and new code."""
+    """What a forked process does: use known code, on threads, and compile new code."""
     try:
         good = same(sixd.inverse_dynamics(model, *arrays), expected)
         sixd.set_num_threads(3)
@@ -598,7 +606,7 @@ def in_child(connection, model, arrays, expected):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_after_a_fork(rng, small_tasks, no_cache):
-    """A forked child computes on threads of its own, and compiles; the parent goes on."""
+    """A forked child computes on threads of its own, and compiles; the parent continues."""
     model = copy.copy(ARM)
     arrays = draw(model, rng, (30,))
     sixd.set_num_threads(2)
@@ -617,11 +625,11 @@ def test_after_a_fork(rng, small_tasks, no_cache):
     assert same(sixd.inverse_dynamics(model, *arrays), expected)
 
 
-# what runs behind a call -----------------------------------------------------------------------------------------
+# functions that run during a call ---------------------------------------------------------------------------------
 
 
 class Watch:
-    """Counts calls of functions of ``sixd.algorithms``, and tells those whose states are not traced scalars."""
+    """Counts calls of functions of ``sixd.algorithms``, and lists those whose states are not traced scalars."""
 
     def __init__(self):
         self.calls, self.numeric, self._inside = [], [], 0
@@ -631,13 +639,13 @@ class Watch:
         # stack.py reads names of frames
         if f"sixd{os.sep}algorithms{os.sep}" not in code.co_filename or code.co_filename.endswith("stack.py"):
             return
-        # pivots and sizes are looked at in numbers, once, when a function that solves is compiled
+        # pivots and sizes are computed in numbers, once, when a function that solves is compiled
         if code.co_name in ("singular_joints", "usual_sizes", "sizes_of_rows"):
             self._inside += {"call": 1, "return": -1}.get(event, 0)
         elif event == "call" and not self._inside:
             self.calls.append(code.co_name)
             given = [frame.f_locals.get(name) for name in ("q", "qd", "qdd", "tau", "b", "wrench", "f_ext")]
-            # zeros stand for what a function leaves out; integers are unit vectors, dual numbers have traced scalars
+            # zeros replace arguments that a function omits; integers are unit vectors, dual numbers have traced scalars
             if not all(
                 isinstance(e, (Expr, Dual, int, np.integer)) or e == 0
                 for x in given
@@ -658,7 +666,7 @@ class Watch:
 
 
 def public_call(name, model, arrays):
-    """A public function by the names of its arrays."""
+    """Call a public function by the names of its arrays."""
     if name in ("integrate", "difference"):
         return getattr(model, name)(*arrays.values())
     fixed = {"frame": model.frame_names[-1], "given": list(model.joint_names[:1])}
@@ -668,7 +676,7 @@ def public_call(name, model, arrays):
 @pytest.mark.many
 @pytest.mark.parametrize("name", LIBRARY)
 def test_public_functions_run_on_compiled_code(name, rng, compilations):
-    """The first call traces, on traced scalars alone; later calls of any form run no algorithm of the library."""
+    """The first call traces, only on traced scalars; later calls of any form run no algorithm of the library."""
     # a frame with an operational inertia moves in all six directions
     model = sixd.zoo.random_tree(2, kinds=("free",) if name in OPERATIONAL else ("revolute", "helical"))
     function = LIBRARY[name]
@@ -697,7 +705,7 @@ def test_public_functions_run_on_compiled_code(name, rng, compilations):
 
 
 def test_a_warm_kernel_runs_no_algorithm(rng):
-    """Nor do kernels, float32 or joint, with or without f_ext, when a row is NaN."""
+    """Kernels too, float32 or joint, with or without f_ext, when a sample is NaN."""
     kernels = [sixd.compile(sixd.inverse_dynamics, MODEL, dtype=d) for d in ("float64", "float32")]
     kernels.append(sixd.compile((sixd.inverse_dynamics, sixd.energy), MODEL))
     data = {d: [[x.astype(d) for x in draw(MODEL, rng, b)] for b in ((), (4,))] for d in ("float64", "float32")}
@@ -717,11 +725,11 @@ def test_a_warm_kernel_runs_no_algorithm(rng):
     assert watch.calls == []
 
 
-# models come and go ----------------------------------------------------------------------------------------------
+# creating and freeing models ------------------------------------------------------------------------------------------
 
 
 def tables():
-    """Tables of the memo, those inside others too."""
+    """Return the tables of the memo, including tables inside others."""
     found, rest = [], [memo.KNOWN, memo._ALIVE, *memo._INDEXES]
     while rest:
         found.append(rest.pop())
@@ -730,18 +738,18 @@ def tables():
 
 
 def models_in(table):
-    """Ids of models, which are keys or begin one."""
+    """Return ids of models, which are keys or begin one."""
     return {k[0] if isinstance(k, tuple) else k for k in list(table)} - {k for k in table if isinstance(k, str)}
 
 
 def known(key):
-    """How many tables hold something of the model of this id."""
+    """Return how many tables hold something of the model of this id."""
     return sum(key in models_in(table) for table in tables())
 
 
 @pytest.mark.parametrize("cyclic", [False, True])
-def test_a_model_that_dies_is_forgotten(cyclic):
-    """Its routines go with it, at once or when a cycle is collected."""
+def test_a_freed_model_is_forgotten(cyclic):
+    """Its routines are freed with it, at once or when a cycle is collected."""
     model = sixd.zoo.pendulum(2)
     for batch in ((), (3,)):
         q = np.zeros((*batch, 2))
@@ -763,7 +771,7 @@ def test_a_model_that_dies_is_forgotten(cyclic):
 
 
 def executable_pages():
-    """How many pieces of machine code without a file this process has mapped."""
+    """Return how many pieces of machine code without a file this process has mapped."""
     with open("/proc/self/maps") as maps:
         lines = [line.split() for line in maps]
     return sum("x" in line[1] and (len(line) == 5 or line[5] == "/dev/zero") for line in lines)
@@ -771,8 +779,8 @@ def executable_pages():
 
 @pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
-def test_a_kernel_that_dies_leaves_nothing(rng):
-    """Its code and its model go with it, whatever it was used for."""
+def test_a_freed_kernel_leaves_nothing(rng):
+    """Its code and its model are freed with it, whatever it was used for."""
     arrays = draw(ARM, rng, (4,))
     counts, gone = [], []
     for k in range(5):
@@ -790,11 +798,11 @@ def test_a_kernel_that_dies_leaves_nothing(rng):
         counts.append(executable_pages())
         assert used > counts[-1]
     assert [reference() for reference in gone] == [None] * 10
-    assert len(set(counts[1:])) == 1  # the first call makes some for others: LLVM, ctypes
+    assert len(set(counts[1:])) == 1  # the first call maps some for others: LLVM, ctypes
 
 
 def test_code_outlives_its_kernel_while_it_runs(rng):
-    """A kernel dropped by all but the threads that are in it."""
+    """A kernel to which only the threads inside it have references."""
     arrays = draw(ARM, rng, (20_000,))
     expected = sixd.inverse_dynamics(ARM, *arrays)
 
@@ -805,7 +813,7 @@ def test_code_outlives_its_kernel_while_it_runs(rng):
 
 
 def test_a_kernel_keeps_its_model():
-    """A kernel works after its maker forgot the model."""
+    """A kernel works after its maker dropped the model."""
     kernel = sixd.compile(sixd.mass_matrix, sixd.zoo.pendulum(1, mass=3.0))
     gc.collect()
     assert_allclose(kernel([0.1]), [[1.0]], rtol=1e-15)
@@ -813,7 +821,7 @@ def test_a_kernel_keeps_its_model():
 
 
 class Meanwhile:
-    """A key: when one who looks for a model's entries compares it, another thread has just added one of its own."""
+    """A key: when it is compared in the search for a model's entries, another thread has just added one of its own."""
 
     def __init__(self, table, added):
         self.table, self.added = table, added
@@ -825,8 +833,8 @@ class Meanwhile:
     __hash__ = object.__hash__
 
 
-def test_a_model_that_dies_while_others_are_used():
-    """Forgetting a model bears that a table changes at that moment: nothing may be left for a model to come."""
+def test_a_model_that_is_freed_while_others_are_used():
+    """Forgetting a model works even if a table changes at that moment: nothing may remain for a later model."""
     gc.collect()  # models of other tests, which would come back with the tables that are restored
     model = sixd.zoo.pendulum(1)
     sixd.mass_matrix(model, np.zeros(1))
@@ -852,7 +860,7 @@ def test_a_model_that_dies_while_others_are_used():
 
 
 def check_pendulum(model, mass):
-    """A rod of one metre, by functions of three names."""
+    """Check a rod of one metre with functions of three names."""
     for _ in range(2):
         assert_allclose(sixd.mass_matrix(model, np.zeros(1)), [[mass / 3]], rtol=1e-14)
         assert_allclose(sixd.momentum(model, np.zeros(1), np.ones(1))[[1, 3]], [mass / 3, -mass / 2], rtol=1e-14)
@@ -860,12 +868,12 @@ def check_pendulum(model, mass):
         assert_allclose(level, np.full((2, 1), mass * 9.81 / 2), rtol=1e-14)
 
 
-def test_a_new_model_in_the_place_of_an_old_one():
-    """Models that come to lie at the address of one that is gone have results of their own."""
+def test_a_new_model_at_the_address_of_an_old_one():
+    """Models at the address of a freed one have results of their own."""
     masses = np.arange(1.0, 9.0)
     templates = [sixd.zoo.pendulum(1, mass=mass) for mass in masses]
     addresses, repeated = set(), 0
-    for k in range(1000):  # until the allocator has given an address again
+    for k in range(1000):  # until the allocator has used an address again
         model = copy.copy(templates[k % 8])  # made at once, so that the last one's memory is used again
         repeated += id(model) in addresses
         addresses.add(id(model))
@@ -876,7 +884,7 @@ def test_a_new_model_in_the_place_of_an_old_one():
     assert repeated or sys.implementation.name != "cpython"
 
 
-def test_models_come_and_go_in_many_threads():
+def test_models_are_created_and_freed_in_many_threads():
     """Each thread makes, uses and drops models of its own."""
 
     def task(k):
@@ -901,8 +909,10 @@ COPIES = {
 @pytest.mark.long
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_of_models_work(way, rng):
-    """A model that was used, copied: the copy gives the same bits, and outlives the original. Deep copies, as those of
-    controllers, are the model itself, which never changes."""
+    """A copy of a used model gives the same bits, and outlives the original.
+
+    Deep copies, such as those of controllers, are the model itself, which never changes.
+    """
     model = sixd.zoo.random_tree(5, kinds=("free", "helical"))
     arrays = draw(model, rng, (5,))
     expected = sixd.forward_dynamics(model, *arrays), sixd.forward_dynamics(model, *(x[0] for x in arrays))

@@ -33,7 +33,7 @@ def test_packed_entries_are_those_of_the_pattern(function, force, rng):
 
 
 def test_branches():
-    """Inverse dynamics couples joints on one branch alone; M has the same zeros as ∂tau/∂qdd."""
+    """Inverse dynamics couples only joints on one branch; M has the same zeros as ∂tau/∂qdd."""
     model = tree()
     pattern = sixd.derivative_pattern(sixd.inverse_dynamics_derivatives, model, f_ext=True)
     related = np.zeros((model.nv, model.nv), dtype=bool)

@@ -1,4 +1,4 @@
-"""The tests' own way to the plain algorithms: a test of them does not run code that an earlier test compiled."""
+"""The tests' fixture for the plain algorithms: a test of them does not run code that an earlier test compiled."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ ROW = np.array([0.3, -0.5])
 
 
 def test_plain_after_compiled():
-    """Calls of one row, of batches, with a frame and without: the plain algorithm; afterwards compiled code again."""
+    """Calls of one sample, of batches, with a frame and without: the plain algorithm; afterwards compiled code again."""
     calls = [
         lambda q: sixd.inverse_dynamics(MODEL, q, q, q),
         lambda q: sixd.pose(MODEL, q, MODEL.body_names[-1]),
@@ -30,8 +30,8 @@ def test_plain_after_compiled():
         assert PlainRoutine.rows == before
 
 
-def test_models_that_come_and_go():
-    """A model made among plain algorithms does not get the code of one that was there before."""
+def test_models_that_are_created_and_freed():
+    """A model made while the plain algorithms run does not get the code of an earlier one."""
     for k in range(5):
         first = sixd.zoo.pendulum(2, mass=1.0 + k)
         sixd.inverse_dynamics(first, ROW, ROW, ROW)

@@ -1,4 +1,4 @@
-"""The page about the rooms that calls walk through (docs/call_paths.md) against the walks themselves."""
+"""The page about the rooms through which calls pass (docs/call_paths.md), compared with recorded calls."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def walks():
 
 
 def rooms(title):
-    """The files that the page lists under a walk, room by room."""
+    """Return the files that the page lists under a walk, room by room."""
     part = PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
     return [re.findall(r"`([\w/]+\.py)`", item) for item in re.split(r"^\d+\. ", part, flags=re.MULTILINE)[1:]]
 
@@ -64,7 +64,7 @@ def rooms(title):
 @pytest.mark.long
 @pytest.mark.parametrize("title", ["`sixd.inverse_dynamics`, first call", "`sixd.simulate`", "`sixd.equations`"])
 def test_the_page_names_the_rooms_in_the_order_of_the_walk(title, walks):
-    """Every file that is passed is named, once, and nothing else; rooms are entered in the order of the page."""
+    """Every file that is passed is named once, and nothing else; rooms come in the order of the page."""
     listed, passed = rooms(title), walks[title]
     named = [file for room in listed for file in room]
     assert sorted(named) == sorted(passed)

@@ -7,7 +7,7 @@ import pytest
 
 import sixd
 
-# before JAX is imported: each of several processes would take three quarters of the card's memory
+# before JAX is imported: each of several processes would reserve three quarters of the card's memory
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 HERE = Path(__file__).parent
 

@@ -70,7 +70,7 @@ def test_wrong_arrays(arm, state, library):
         sixd.assemble(sixd.zoo.four_bar(), to(np.zeros(3)))
 
 
-def test_rows_are_counted(arm, state, library):
+def test_samples_are_counted(arm, state, library):
     to, *_ = library
     q, qd, tau = state
     q[[3, 77]] = np.nan
@@ -81,7 +81,7 @@ def test_rows_are_counted(arm, state, library):
 
 
 def test_graph(arm, state, rng):
-    """A launch that was captured with PyTorch is repeated on other numbers."""
+    """A launch that was captured with PyTorch is repeated with other numbers."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     q, qd, qdd = (torch.as_tensor(x, device="cuda") for x in state)
     out = torch.zeros_like(q)
@@ -98,7 +98,7 @@ def test_graph(arm, state, rng):
 
 
 def test_stream(arm, rng):
-    """Work follows that of the caller's stream."""
+    """Work is queued after that of the caller's stream."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     q = rng.uniform(-1, 1, (1 << 16, 6))
     there, side = torch.as_tensor(q, device="cuda"), torch.cuda.Stream()

@@ -1,4 +1,4 @@
-"""Every public function on a GPU has the bits of the processor, for every joint type, in both widths and layouts."""
+"""Every public function on a GPU is bit-identical to the CPU, for every joint type, in both widths and layouts."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def check(model, name, rng, dtype):
 
     try:
         true = call(given)
-    except sixd.SingularError:  # huge angles that are not the same to the last digit
+    except sixd.SingularError:  # huge angles that differ in the last digit
         given = [x[3:] for x in given]
         true = call(given)
     for order in "CF":
@@ -59,7 +59,7 @@ def check(model, name, rng, dtype):
 @pytest.mark.parametrize("name", ON_TREES)
 def test_trees(name, kind, dtype, rng):
     model = single_joint(kind)
-    if name in OPERATIONAL:  # of a frame that can move in all directions
+    if name in OPERATIONAL:  # of a frame that must be able to move in all directions
         model = sixd.zoo.random_tree(7, kinds=("free", kind))
     check(model, name, rng, dtype)
 
@@ -80,7 +80,7 @@ def test_large_robots(name, kinds, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_functions_of_ones_own(dtype, rng):
+def test_users_functions(dtype, rng):
     """Exponentials, logarithms, lengths and the like, and their derivatives, in kernels."""
     model, shapes = sixd.zoo.pendulum(), {"x": (group_functions.SIZE,)}
     x, dx = group_functions.arguments(rng, ROWS).astype(dtype), rng.standard_normal((ROWS, group_functions.SIZE))

@@ -1,4 +1,4 @@
-"""Ensembles on a GPU, and the rows of several processes that share it: the bits of one call on the processor."""
+"""Ensembles on a GPU, and samples of several processes that share it: bit-identical to one call on the CPU."""
 
 import concurrent.futures
 import multiprocessing
@@ -56,7 +56,7 @@ def test_processes_and_executors(rng):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked on other systems")
 def test_forked_processes():
-    """The driver refuses processes that are forked after it was used: the error says how to start them."""
+    """The driver does not work in processes that are forked after it was used: the error says how to start them."""
     arm = sixd.zoo.pendulum(2)
     sixd.ensemble(arm, None, None, 0.01, count=3, device="cuda")
     with (
@@ -103,7 +103,7 @@ def test_several_processes(size, rng, tmp_path):
 
 
 def test_shares_of_arrays(library, rng, monkeypatch):
-    """Rows on the GPU in shares are those of one call, and of the processor."""
+    """Samples on the GPU in shares equal those of one call, and those of the CPU."""
     to, back, _ = library
     arm = sixd.zoo.ur_arm()
     states = rng.uniform(-1, 1, (3, ROWS, 6))

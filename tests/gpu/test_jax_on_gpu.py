@@ -1,4 +1,4 @@
-"""``sixd.jax`` on a GPU: the bits of the processor, JAX's transformations, rollouts in one launch."""
+"""``sixd.jax`` on a GPU: bit-identical to the CPU, JAX's transformations, rollouts in one launch."""
 
 import numpy as np
 import pytest
@@ -21,14 +21,14 @@ def wide():
         yield
 
 
-def on_processor(function, *arrays):
+def on_cpu(function, *arrays):
     processor = jax.devices("cpu")[0]
     with jax.default_device(processor):
         return jax.jit(function)(*(jax.device_put(np.asarray(x), processor) for x in arrays))
 
 
 def same_bits(function, *arrays):
-    found, expected = jax.jit(function)(*arrays), on_processor(function, *arrays)
+    found, expected = jax.jit(function)(*arrays), on_cpu(function, *arrays)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
@@ -49,8 +49,8 @@ def test_every_joint(kind, rng):
         same_bits(jax.vmap(jax.grad(cost, (0, 1, 2))), *x)
 
 
-def test_rows(rng):
-    """One row, one row for all, an empty batch, a scan, and a row that is not finite."""
+def test_samples(rng):
+    """One sample, one sample for all, an empty batch, a scan, and a sample that is not finite."""
     arm = sixd.zoo.ur_arm()
     q, qd, tau = rng.uniform(-1, 1, (3, 40, 6))
     same_bits(lambda *x: sj.forward_dynamics(arm, *x), q[0], qd[0], tau[0])

@@ -1,4 +1,4 @@
-"""A thousand steps on a GPU, and the reciprocals that its code computes in its own way: the bits of the processor."""
+"""A thousand steps on a GPU, and the reciprocals that its code computes by its own method: bit-identical to the CPU."""
 
 import dataclasses
 
@@ -42,7 +42,7 @@ def test_a_thousand_steps(name, dtype, library, rng):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_reciprocals_are_rounded_to_nearest(dtype, library, rng):
-    """All exponents but the outermost of float64; a quarter has digits that are nearly all ones or zeros."""
+    """All exponents except the outermost of float64; a quarter has digits that are nearly all ones or zeros."""
     to, back, _ = library
     digits, word, size = (52, np.uint64, 64) if dtype == "float64" else (23, np.uint32, 32)
     x = rng.integers(0, 2**size, 2**20, dtype=np.uint64, endpoint=False).astype(word)

@@ -1,4 +1,4 @@
-"""Simulations, steps and gradients of rollouts on a GPU: the bits of the processor."""
+"""Simulations, steps and gradients of rollouts on a GPU: bit-identical to the CPU."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""sixd.torch on a GPU: the same bits as on the CPU, gradients, compiled graphs, CUDA graphs."""
+"""sixd.torch on a GPU: bit-identical to the CPU, gradients, compiled graphs, CUDA graphs."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ DT = 0.02
 
 
 def on_gpu(model, dtype=torch.float64, **options):
-    """Tensors as by ``tensors``, on the GPU."""
+    """Return tensors like ``tensors``, on the GPU."""
     found = tensors(model, grad=False, **options)
     return [x.to("cuda", dtype) for x in found]
 
@@ -94,7 +94,7 @@ def test_a_cuda_graph():
     torch.testing.assert_close(kept, work(), rtol=0, atol=0)
 
 
-def test_rows_without_a_result_are_counted():
+def test_samples_without_a_result_are_counted():
     model = sixd.zoo.random_tree(2, kinds=("free",))
     q, rest = (torch.zeros(2, n, dtype=torch.float64, device="cuda") for n in (model.nq, model.nv))
     assert torch.isnan(st.forward_dynamics(model, q, rest, rest)).any()

@@ -10,7 +10,7 @@ from robots import FIVE, quiet_load
 from sixd.algorithms.constrained.dynamics import constrained_dynamics
 from sixd.spatial.dual import duals, parts
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-12  # norm-wise, relative: the multipliers of nearly parallel rows lose a digit
 
@@ -23,7 +23,7 @@ def error(x, y):
 
 @functools.cache
 def quadruped():
-    """Anymal, its four feet pinned to the ground where they stand."""
+    """Return Anymal with its four feet pinned to the ground where they stand."""
     model = quiet_load(FIVE["anymal"], floating_base=True).without_passive()
     q = model.neutral()
     for name in model.joint_names:
@@ -39,7 +39,7 @@ def quadruped():
 
 
 def mechanism(name):
-    """A model, and a configuration near an assembled one."""
+    """Return a model, and a configuration near an assembled one."""
     if name == "quadruped":
         return quadruped()
     model = getattr(sixd.zoo, name)()
@@ -56,7 +56,7 @@ def state(name, rng):
 
 
 def changes(model, q, qd, tau, rng):
-    """Random changes of q and qd along which the constraints hold."""
+    """Return random changes of q and qd that satisfy the constraints."""
     linear = sixd.linearize(model, q, qd, tau)
     for x in rng.normal(size=(2, linear.A.shape[0])):
         yield linear.dq @ x, linear.dqd @ x
@@ -65,7 +65,7 @@ def changes(model, q, qd, tau, rng):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_dual_numbers(name, rng):
-    """Of accelerations and multipliers, along changes that satisfy the constraints; and by tau."""
+    """Of accelerations and multipliers, along changes that satisfy the constraints, and with respect to tau."""
     model, q, qd, tau = state(name, rng)
     found = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
 
@@ -88,7 +88,7 @@ def test_dual_numbers(name, rng):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_differences_along_the_constraints(name, rng):
-    """Neighbouring states are assembled; four-point differences leave 1e-9."""
+    """Neighbouring states are assembled; four-point differences have an error of 1e-9."""
     model, q, qd, tau = state(name, rng)
     found = sixd.constrained_dynamics_derivatives(model, q, qd, tau)
     a, b = next(changes(model, q, qd, tau, rng))
@@ -100,13 +100,13 @@ def test_differences_along_the_constraints(name, rng):
 
     h = 2e-3
     values = {s: at(s * h) for s in (-2, -1, 1, 2)}
-    slopes = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
-    assert error(found.qdd_q @ a + found.qdd_qd @ b, slopes[0]) < 1e-7
-    assert error(found.lam_q @ a + found.lam_qd @ b, slopes[1]) < 1e-7
+    derivatives = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
+    assert error(found.qdd_q @ a + found.qdd_qd @ b, derivatives[0]) < 1e-7
+    assert error(found.lam_q @ a + found.lam_qd @ b, derivatives[1]) < 1e-7
 
 
 def test_stabilisation_and_forces(rng):
-    """Of independent equations every column has a meaning, on the constraints or beside them."""
+    """If the equations are independent, every column is defined, also along changes that violate the constraints."""
     model, q, qd, tau = state("four_bar", rng)
     q, f_ext, options = q + 0.01, rng.normal(size=(model.nb, 6)), {"stabilisation": 5.0}
     found = sixd.constrained_dynamics_derivatives(model, q, qd, tau, f_ext=f_ext, **options)
@@ -122,7 +122,7 @@ def test_stabilisation_and_forces(rng):
             assert error(getattr(found, f"lam_{field}") @ e, y) < TIGHT
 
 
-def test_without_constraints_they_are_those_of_the_tree(rng):
+def test_without_constraints_they_equal_those_of_the_tree(rng):
     model = sixd.zoo.random_tree(1, kinds=("free", "universal", "revolute"))
     q = model.random_configuration(rng)
     qd, tau = rng.normal(size=(2, model.nv))
@@ -132,7 +132,7 @@ def test_without_constraints_they_are_those_of_the_tree(rng):
 
 
 def test_batches_and_dead_centres(rng):
-    """NaN where the motion is not determined, in that row alone."""
+    """NaN where the motion is not determined, in that sample alone."""
     model, q, qd, tau = state("four_bar", rng)
     rows = np.stack([q, q * np.nan, q])
     found = sixd.constrained_dynamics_derivatives(model, rows, qd, tau)
@@ -154,7 +154,7 @@ def equations():
 
 @pytest.mark.parametrize("make", [reduced, equations])
 def test_reduced_models_and_equations(make, rng):
-    """Inverse and forward dynamics of any system, by differences of its own functions."""
+    """Inverse and forward dynamics of any system, compared with differences of its own functions."""
     system = make()
     q, qd, x = rng.uniform(-1, 1, (3, system.nv))
     for function, primal in (
@@ -183,10 +183,12 @@ def test_loops_of_reduced_models(rng):
         s: sixd.constrained_dynamics(system, *sixd.assemble(system, q + s * h * a, qd + s * h * b), tau)
         for s in (-2, -1, 1, 2)
     }
-    slopes = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
-    assert error(found.qdd_q @ a + found.qdd_qd @ b, slopes[0]) < 1e-7  # differences
-    assert error(found.lam_q @ a + found.lam_qd @ b, slopes[1]) < 1e-7
+    derivatives = [(8 * (values[1][k] - values[-1][k]) - (values[2][k] - values[-2][k])) / (12 * h) for k in (0, 1)]
+    assert error(found.qdd_q @ a + found.qdd_qd @ b, derivatives[0]) < 1e-7  # differences
+    assert error(found.lam_q @ a + found.lam_qd @ b, derivatives[1]) < 1e-7
     w, v = rng.normal(size=system.nv), rng.normal(size=found.lam_q.shape[0])
     gradient = sixd.vjp(sixd.constrained_dynamics, system)(q, qd, tau, w, v)
-    assert abs(gradient.q @ a + gradient.qd @ b - (w @ slopes[0] + v @ slopes[1])) < 1e-7 * np.linalg.norm(gradient.q)
+    assert abs(gradient.q @ a + gradient.qd @ b - (w @ derivatives[0] + v @ derivatives[1])) < 1e-7 * np.linalg.norm(
+        gradient.q
+    )
     assert error(gradient.tau, w @ found.qdd_tau + v @ found.lam_tau) < TIGHT

@@ -20,11 +20,11 @@ from sixd.trace import Graph, Slot, make_program
 from sixd.trace import jacobian as trace_jacobian
 from sixd.zoo.random_trees import random_inertia
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-12
 
-# two trees with every joint type, each type on a moving body, and a tree of all types whose qd is the rate of q
+# two trees with every joint type, with each type on a moving body, and a tree of all types whose qd is the rate of q
 ON_THE_LINE = tuple(kind for kind in KINDS if kind not in ("free", "spherical"))
 BARE = {f"tree{k}": tree.without_passive() for k, tree in enumerate(trees()[:2])}
 BARE |= {kind: single_joint(kind).without_passive() for kind in KINDS}
@@ -33,27 +33,27 @@ each = pytest.mark.parametrize("name", BARE)
 
 
 def close(x, y, tolerance=TIGHT):
-    """Equal in shape, and in value relative to the largest number (or to 1)."""
+    """Whether two arrays have equal shapes, and equal values relative to the largest number (or to 1)."""
     x, y = np.asarray(x), np.asarray(y)
     assert x.shape == y.shape
     np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max(initial=0.0)))
 
 
-# exact derivatives of M, written out apart from the library --------------------------------------
+# exact derivatives of M, independent of the library ----------------------------------------------
 
 
 @functools.cache
-def mass_matrix_slopes(model):
-    """A program of ∂M/∂q (nv, nv, nq)."""
+def mass_matrix_derivative_program(model):
+    """Return a program of ∂M/∂q (nv, nv, nq)."""
     q = Graph().input("q", (model.nq,))
     M = [q[0].graph.lift(x) for x in crba(model, q).ravel()]
-    slopes = [q[0].graph.lift(x) for x in trace_jacobian(M, list(q)).ravel()]
+    derivatives = [q[0].graph.lift(x) for x in trace_jacobian(M, list(q)).ravel()]
     shape = (model.nv, model.nv, model.nq)
-    return make_program([Slot("q", (model.nq,), tuple(q))], [Slot("slopes", shape, tuple(slopes))])
+    return make_program([Slot("q", (model.nq,), tuple(q))], [Slot("derivatives", shape, tuple(derivatives))])
 
 
 def rates(model, q):
-    """dq/dt (nq, nv), a column for each freedom: ½ q⊗ω, and R v for the place of a free joint."""
+    """Return dq/dt (nq, nv), a column for each DoF: ½ q⊗ω, and R v for the position of a free joint."""
     R = np.zeros((model.nq, model.nv))
     for i in model.bodies:
         joint, at = model.joints[i], q[model.iq[i]]
@@ -68,12 +68,12 @@ def rates(model, q):
 
 
 def mass_matrix_derivatives(model, q):
-    """∂M_ij along freedom k (nv, nv, nv)."""
-    return mass_matrix_slopes(model).evaluate(q)[0] @ rates(model, q)
+    """Return ∂M_ij along DoF k (nv, nv, nv)."""
+    return mass_matrix_derivative_program(model).evaluate(q)[0] @ rates(model, q)
 
 
 def brackets(model):
-    """[e_j, e_k] of two freedoms (nv, nv, nv), its components last: those of a rotation, or of a rigid motion."""
+    """Return [e_j, e_k] of two DoFs (nv, nv, nv), with its components last: those of a rotation, or of a rigid motion."""
     c = np.zeros((model.nv,) * 3)
     for i in model.bodies:
         iv = model.iv[i]
@@ -90,7 +90,7 @@ def brackets(model):
 @pytest.mark.many
 @each
 def test_velocity_forces(name, rng):
-    """C qd is the bias force less gravity."""
+    """C qd is the bias force minus gravity."""
     model = BARE[name]
     for q, qd, _ in states(model, rng):
         C = sixd.coriolis_matrix(model, q, qd)
@@ -100,7 +100,7 @@ def test_velocity_forces(name, rng):
 @pytest.mark.many
 @each
 def test_rate_of_the_mass_matrix(name, rng):
-    """dM/dt = C + Cᵀ along the motion, and so dM/dt - 2 C is skew; with C at another velocity it is not."""
+    """dM/dt = C + Cᵀ along the motion, so dM/dt - 2 C is skew; with C at another velocity it is not."""
     model = BARE[name]
     for q, qd, _ in states(model, rng):
         C, rate = sixd.coriolis_matrix(model, q, qd), mass_matrix_derivatives(model, q) @ qd
@@ -140,7 +140,7 @@ def test_passive_forces_and_armature_add_nothing(kind, rng):
 
 @pytest.mark.many
 @each
-def test_christoffel_symbols_are_the_slopes_of_c(name, rng):
+def test_christoffel_symbols_are_the_derivatives_of_c(name, rng):
     """Γ qd = C, and Γ[:, :, k] = C(e_k)."""
     model = BARE[name]
     for q, qd, _ in states(model, rng):
@@ -153,7 +153,7 @@ def test_christoffel_symbols_are_the_slopes_of_c(name, rng):
 @pytest.mark.many
 @each
 def test_christoffels_and_koszuls_formula(name, rng):
-    """Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), plus the brackets of freedoms that are no rates of coordinates."""
+    """Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), plus the brackets of DoFs that are not rates of coordinates."""
     model = BARE[name]
     bracket = brackets(model)
     assert bracket.any() == any(j.nq != j.nv for j in model.joints)
@@ -168,7 +168,10 @@ def test_christoffels_and_koszuls_formula(name, rng):
 @pytest.mark.many
 @each
 def test_symmetry_and_the_wrong_contraction(name, rng):
-    """Γ_ijk = Γ_ikj if and only if all qd are rates of coordinates; else the other contraction has not the laws of C."""
+    """Γ_ijk = Γ_ikj if and only if all qd are rates of coordinates.
+
+    Otherwise C from the other contraction violates the laws.
+    """
     model = BARE[name]
     q, qd, _ = next(states(model, rng))
     Gamma, scale = sixd.christoffel(model, q), np.abs(sixd.christoffel(model, q)).max(initial=1.0)
@@ -196,7 +199,7 @@ def test_zeros_between_branches(rng):
 
 @pytest.mark.long
 def test_batches_and_float32(rng):
-    """Rows of a batch are the single calls; float32 in gives float32 out; ``out`` is filled."""
+    """The samples of a batch equal the single calls; float32 arguments give float32 results; ``out`` is filled."""
     model = BARE["free"]
     q = np.array([model.random_configuration(rng) for _ in range(6)]).reshape(2, 3, model.nq)
     qd = rng.uniform(-2, 2, (3, model.nv))
@@ -216,7 +219,7 @@ def test_batches_and_float32(rng):
         close(got, wanted, 1e-5)  # float32 has seven digits
 
 
-def test_no_freedoms():
+def test_no_degrees_of_freedom():
     model = sixd.zoo.planar(0)
     assert sixd.coriolis_matrix(model, [], []).shape == (0, 0)
     assert sixd.christoffel(model, []).shape == (0, 0, 0)
@@ -226,7 +229,7 @@ def test_no_freedoms():
 
 
 def same(got, wanted):
-    """Equal as functions, and exact: no 1.0 in it."""
+    """Whether two expressions are equal as functions, and exact: without 1.0."""
     got, wanted = np.asarray(got), np.asarray(wanted)
     assert got.shape == wanted.shape
     for x, y in zip(got.ravel(), wanted.ravel(), strict=True):
@@ -289,7 +292,7 @@ def test_joint_of_ones_own():
 
 
 def test_any_symmetric_inertia(rng):
-    """spatial_v2's models may have any symmetric inertia: the laws hold for them, too."""
+    """spatial_v2's models may have any symmetric inertia: the laws hold for them too."""
     model = sv.autoTree(4, 1.5, 0.7)
     for k in range(4):
         A = rng.normal(size=(6, 6))
@@ -304,7 +307,7 @@ def test_any_symmetric_inertia(rng):
 
 @pytest.mark.one_target
 def test_two_ways_to_a_bodys_factor(rng):
-    """The short form for rigid bodies equals the general one; B v = v×* I v, and B + Bᵀ is the inertia's rate."""
+    """The short form for rigid bodies equals the general one; B v = v×* I v, and B + Bᵀ is the rate of the inertia."""
     for _ in range(5):
         I, v = random_inertia(rng).matrix, rng.normal(size=6)
         B = coriolis.factor_of_inertia(I, v)
@@ -314,8 +317,8 @@ def test_two_ways_to_a_bodys_factor(rng):
 
 
 @pytest.mark.one_target
-def test_the_short_form_is_taken_where_it_holds(rng):
-    """Numbers, symbols and traced parameters of rigid bodies are recognised, which spares operations; others are not."""
+def test_the_short_form_is_used_where_it_holds(rng):
+    """Numbers, symbols and traced parameters of rigid bodies are recognised, which saves operations; others are not."""
     m, c = sp.Symbol("m"), sp.Symbol("c")
     bodies = {
         "numbers": random_inertia(rng).matrix,
@@ -342,7 +345,7 @@ def test_the_short_form_is_taken_where_it_holds(rng):
     + [pytest.param(name, False, marks=pytest.mark.long) for name in ("panda", "talos", "anymal")],
 )
 def test_pinocchio(name, floating, rng):
-    """Pinocchio's C is the same matrix, with a free base, too."""
+    """Pinocchio's C is the same matrix, also with a free base."""
     model = quiet_load(FIVE[name], floating_base=floating)
     reference = pinocchio_model(FIVE[name], floating=floating)
     data, names = reference.createData(), ByName(model, reference)

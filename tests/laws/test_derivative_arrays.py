@@ -21,7 +21,7 @@ FUNCTIONS = {
     "energy_of_subtrees": (sixd.energy_derivatives, 2, {"per": "subtree"}),
 }
 each = pytest.mark.parametrize("name", FUNCTIONS)
-# compiling for the tree with every joint type takes a minute in all
+# compiling for the tree with every joint type takes a minute in total
 on_both = pytest.mark.parametrize("model", ["some", pytest.param("every", marks=pytest.mark.long)])
 
 
@@ -47,7 +47,7 @@ def error(x, y):
 @each
 @on_both
 def test_batches_out_and_nan(name, model, rng):
-    """Rows are those of single calls, bit by bit; NaN in one row stays there, and shows in its derivatives."""
+    """Samples are bit-identical to single calls; NaN in one sample stays there, and its derivatives are NaN."""
     model, (function, count, options) = MODELS[model], FUNCTIONS[name]
     x = rows(model, rng, 9, count)
     found = function(model, *x, **options)
@@ -81,14 +81,14 @@ def test_float32(name, model, rng):
     single = function(model, *(a.astype(np.float32) for a in x), **options)
     assert all(a.dtype == np.float32 for a in arrays(single))
     expected = arrays(function(model, *x, **options))
-    assert max(map(error, arrays(single), expected)) < 1e-3  # of float32, times the condition of M
+    assert max(map(error, arrays(single), expected)) < 1e-3  # of float32, times the condition number of M
 
 
 @pytest.mark.many
 @each
 @on_both
 def test_threads(name, model, rng):
-    """A row's bits do not depend on the number of threads."""
+    """The bits of a sample do not depend on the number of threads."""
     model, (function, count, options) = MODELS[model], FUNCTIONS[name]
     x = rows(model, rng, 700, count)
     try:

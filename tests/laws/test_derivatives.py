@@ -17,7 +17,7 @@ from sixd.algorithms.rnea import rnea
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.transform import rotx, roty, xlt
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-13  # norm-wise, relative
 
@@ -38,9 +38,9 @@ def error(x, y):
 
 
 def by_duals(algorithm, model, q, qd, x, f_ext):
-    """The three derivatives of an algorithm, a direction at a time."""
+    """Return the three derivatives of an algorithm, one direction at a time."""
 
-    def slope(dq, dqd, dx):
+    def derivative(dq, dqd, dx):
         rate = np.asarray(model.configuration_rate(q, dq), dtype=float)
         row = duals(q, rate), duals(qd, dqd), duals(x, dx)
         force = {} if f_ext is None else {"f_ext": duals(f_ext, np.zeros_like(f_ext))}
@@ -48,11 +48,11 @@ def by_duals(algorithm, model, q, qd, x, f_ext):
 
     zero, units = np.zeros(model.nv), np.eye(model.nv)
     directions = [(e, zero, zero) for e in units], [(zero, e, zero) for e in units], [(zero, zero, e) for e in units]
-    return [np.stack([slope(*d) for d in group], axis=1) for group in directions]
+    return [np.stack([derivative(*d) for d in group], axis=1) for group in directions]
 
 
 def by_differences(function, model, q, qd, x, f_ext, step):
-    """Central differences of the public function, all columns as one batch."""
+    """Return central differences of the public function, all columns as one batch."""
     E = step * np.eye(model.nv)
 
     def sides(change):
@@ -74,7 +74,7 @@ def by_differences(function, model, q, qd, x, f_ext, step):
 @both
 @pytest.mark.parametrize("force", [False, True], ids=["", "f_ext"])
 def test_dual_numbers(name, way, force, rng):
-    """Springs, damping, friction and armature included; every joint type, near 0 and near a half turn, too."""
+    """With springs, damping, friction and armature; every joint type, also near 0 and near a half turn."""
     model, (function, algorithm, _) = MODELS[name], FUNCTIONS[way]
     for q, qd, x in states(model, rng, count=3):
         f_ext = rng.normal(size=(model.nb, 6)) if force else None
@@ -87,10 +87,10 @@ def test_dual_numbers(name, way, force, rng):
 @each
 @both
 def test_differences(name, way, rng):
-    """Central differences of the function itself: truncation and rounding leave 1e-8."""
+    """Central differences of the function itself: truncation and rounding have an error of 1e-8."""
     model, (function, _, primal) = MODELS[name], FUNCTIONS[way]
     q, qd, x = next(states(model, rng))
-    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction jumps at rest
+    qd = np.where(np.abs(qd) < 0.1, 0.5, qd)  # friction is discontinuous at rest
     f_ext = rng.normal(size=(model.nb, 6))
     found = function(model, q, qd, x, f_ext=f_ext)
     expected = by_differences(primal, model, q, qd, x, f_ext, 1e-5)
@@ -100,7 +100,7 @@ def test_differences(name, way, rng):
 @pytest.mark.many
 @each
 def test_forward_and_inverse(name, rng):
-    """∂qdd = -M⁻¹ ∂tau at the acceleration that results, and the last ones are M⁻¹ and M."""
+    """∂qdd = -M⁻¹ ∂tau at the resulting acceleration; the derivatives with respect to the last arguments are M⁻¹ and M."""
     model = MODELS[name]
     q, qd, tau = next(states(model, rng))
     forward = sixd.forward_dynamics_derivatives(model, q, qd, tau)
@@ -115,13 +115,13 @@ def test_forward_and_inverse(name, rng):
 # Pinocchio ------------------------------------------------------------------------------------------
 
 ROBOTS = [("ur5", False), ("panda", False), ("anymal", True), ("talos", True)]
-PLAIN = ("ur5", "anymal")  # by the plain algorithms, which take a second for a humanoid
+PLAIN = ("ur5", "anymal")  # with the plain algorithms, which need a second for a humanoid
 
 
 @pytest.mark.many
 @pytest.mark.parametrize(("name", "floating"), ROBOTS)
 def test_pinocchio(name, floating, rng, target):
-    """Its derivatives are in the tangent space, too; columns in the order of ``sixd.interop``."""
+    """Its derivatives are in the tangent space too; columns in the order of ``sixd.interop``."""
     if target == "plain" and name not in PLAIN:
         pytest.skip("shown by the other robots")
     model = quiet_load(FIVE[name], floating_base=floating).without_passive()
@@ -172,7 +172,7 @@ def test_batches_and_out(way, rng):
 
 @pytest.mark.long
 @both
-def test_nan_stays_in_its_row(way, rng):
+def test_nan_stays_in_its_sample(way, rng):
     model, (function, _, _) = MODELS["tree0"], FUNCTIONS[way]
     q = model.random_configuration(rng, size=5)
     qd, x = rng.uniform(-1, 1, (2, 5, model.nv))
@@ -220,7 +220,7 @@ def test_exported_c(way, rng, tmp_path):
 
 
 def test_external_forces_are_held_in_the_world(rng):
-    """A force on a pendulum, fixed in the world: its moment changes as the lever turns."""
+    """A force on a pendulum that is fixed in the world: its moment changes as the lever rotates."""
     model = sixd.zoo.pendulum().without_passive()
     q, zero = np.array([0.4]), np.zeros(1)
     wrench = rng.normal(size=6)
@@ -229,13 +229,13 @@ def test_external_forces_are_held_in_the_world(rng):
         J = sixd.jacobian(model, x, model.body_names[0], expressed_in="world")
         return J.T @ wrench
 
-    slope = sixd.inverse_dynamics_derivatives(model, q, zero, zero, f_ext=wrench[None]).q
+    derivative = sixd.inverse_dynamics_derivatives(model, q, zero, zero, f_ext=wrench[None]).q
     bare = sixd.inverse_dynamics_derivatives(model, q, zero, zero).q
     h = 1e-6
-    assert abs((slope - bare)[0, 0] + (moment(q + h) - moment(q - h))[0] / (2 * h)) < 1e-8  # a difference
+    assert abs((derivative - bare)[0, 0] + (moment(q + h) - moment(q - h))[0] / (2 * h)) < 1e-8  # a difference
 
 
-# joints of one's own --------------------------------------------------------------------------------
+# users' joints --------------------------------------------------------------------------------------
 
 
 def mechanism(joint):
@@ -256,7 +256,7 @@ class ByBias(Parabola):
 
 
 class Ball(sixd.Joint):
-    """A joint of one's own on a curved space: its q is a quaternion."""
+    """A user's joint on a curved space: its q is a quaternion."""
 
     nq, nv = 4, 3
     sphere = sixd.Spherical()
@@ -281,7 +281,7 @@ class Ball(sixd.Joint):
 
 
 class Bow(sixd.Joint):
-    """Two freedoms, an S that varies: a turn about x that slides along it by 0.3 q₁², then one about y."""
+    """Two DoFs with a varying S: a rotation about x that slides along it by 0.3 q₁², then one about y."""
 
     nq = nv = 2
 
@@ -309,7 +309,7 @@ def test_own_joints(joint, way, rng):
 
 
 class Silent(sixd.Joint):
-    """S turns with q, without a rate."""
+    """S depends on q, but there is no rate."""
 
     nq = nv = 1
 
@@ -336,8 +336,8 @@ class Roundabout(sixd.Joint):
 def test_a_varying_subspace_without_a_rate_is_an_error():
     with pytest.raises(sixd.ModelError, match=r"Silent: its S depends on q .* neither subspace_rate nor bias.* Define"):
         joint_slopes(Silent(), np.array([0.0]), np.array([1.0]))
-    slopes = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
-    assert not np.any(slopes.cJ_q)
+    derivatives = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
+    assert not np.any(derivatives.cJ_q)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -364,7 +364,7 @@ class SilentlyBent(Bent):
 @pytest.mark.one_target
 @pytest.mark.parametrize("value", [0.5, sp.Symbol("c", positive=True)], ids=["number", "symbol"])
 def test_no_model_has_a_joint_with_a_silent_rate(value):
-    """Not even with symbols: its equations would be wrong, in dynamics, simulation and equations alike."""
+    """Not even with symbols: its equations would be wrong in dynamics, simulation and closed form alike."""
     with pytest.raises(sixd.ModelError, match=r"SilentlyBent.*[dD]efine subspace_rate"):
         mechanism(SilentlyBent(value))
     assert mechanism(Bent(value)).nv == 3
@@ -375,7 +375,9 @@ def test_no_model_has_a_joint_with_a_silent_rate(value):
 @both
 @pytest.mark.parametrize("joint", [Bent, sixd.RackAndPinion, lambda c: sixd.Helical("z", c)])
 def test_parameters_of_joints(joint, way, rng):
-    """A joint's parameter as an input of the kernel gives what its number gives; and a gradient by it."""
+    """A joint's parameter as an input of the kernel gives the same result as its number; gradients with respect to it
+    work.
+    """
     c, (function, _, primal) = sp.Symbol("c", positive=True), FUNCTIONS[way]
     model, number = mechanism(joint(c)), mechanism(joint(0.4))
     row = rng.normal(size=(3, 3))
@@ -389,7 +391,7 @@ def test_parameters_of_joints(joint, way, rng):
 
 @pytest.mark.one_target
 def test_own_joints_in_second_order_and_simulation(rng):
-    """hvp against differences of vjp; one step of a simulation, whose linear equations are consistent with it."""
+    """hvp against differences of vjp; one implicit step of a simulation, whose linear equations are consistent with it."""
     model = mechanism(Parabola())
     q, qd, tau, w, dq, dqd, du = rng.normal(size=(7, 3))
     first, second = sixd.vjp(sixd.forward_dynamics, model), sixd.hvp(sixd.forward_dynamics, model)
@@ -397,13 +399,13 @@ def test_own_joints_in_second_order_and_simulation(rng):
     ahead, behind = (first(q + s * dq, qd + s * dqd, tau + s * du, w) for s in (h, -h))
     for x, a, b in zip(found, ahead, behind, strict=True):
         assert error(x, (a - b) / (2 * h)) < 1e-6  # a difference
-    slopes = sixd.forward_dynamics_derivatives(model, q, qd, tau)
+    derivatives = sixd.forward_dynamics_derivatives(model, q, qd, tau)
     linear = sixd.linearize(model, q, qd, tau)
-    assert error(linear.A[3:], np.hstack([slopes.q, slopes.qd])) < 1e-12
+    assert error(linear.A[3:], np.hstack([derivatives.q, derivatives.qd])) < 1e-12
 
 
 @pytest.mark.one_target
-def test_singular_models_are_refused():
+def test_singular_models_are_rejected():
     builder = sixd.ModelBuilder("light")
     builder.add_body("a", "world", sixd.Revolute("x"))
     model = builder.build()

@@ -8,7 +8,7 @@ from samples import KINDS, single_joint, states, trees
 from sixd.algorithms import kinematics, momentum
 from sixd.spatial.dual import duals, parts
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-13  # norm-wise, relative
 COORDINATES = ("body", "aligned", "world")
@@ -25,14 +25,14 @@ def error(x, y):
 
 
 def by_duals(function, model, arrays):
-    """Derivatives of a function of q, qd, … that returns one array (…), by each of them: (…, nv)."""
+    """Return the derivatives (…, nv) of a function of q, qd, … with one result (…), with respect to each argument."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(model.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(function(*map(duals, arrays, rates)))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
 
 
 def frame_of(model):
@@ -76,19 +76,19 @@ def test_momentum_mass_and_energy(name, rng):
         assert max(map(error, found, expected)) < TIGHT
         (expected,) = by_duals(lambda x: momentum.center_of_mass(model, x), model, (q,))
         assert error(sixd.center_of_mass_derivatives(model, q), expected) < TIGHT
-        slopes = sixd.energy_derivatives(model, q, qd)
+        derivatives = sixd.energy_derivatives(model, q, qd)
         by_q, by_qd = by_duals(lambda *row: np.array(momentum.energy(model, *row)), model, (q, qd))
-        assert error(slopes.kinetic_q, by_q[0]) < TIGHT
-        assert error(slopes.potential_q, by_q[1]) < TIGHT
-        assert error(slopes.kinetic_qd, by_qd[0]) < TIGHT
-        assert error(slopes.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
+        assert error(derivatives.kinetic_q, by_q[0]) < TIGHT
+        assert error(derivatives.potential_q, by_q[1]) < TIGHT
+        assert error(derivatives.kinetic_qd, by_qd[0]) < TIGHT
+        assert error(derivatives.kinetic_qd, sixd.mass_matrix(model, q) @ qd) < TIGHT
 
 
 @pytest.mark.many
 @each
 @pytest.mark.parametrize("per", ["body", "subtree"])
 def test_bodies_and_subtrees(name, per, rng):
-    """Rows of all bodies; those of the world's children add up to the model's."""
+    """Values of all bodies; those of the world's children add up to the model's."""
     model = MODELS[name]
     q, qd, _ = next(states(model, rng))
     found = sixd.momentum_derivatives(model, q, qd, per=per)
@@ -105,12 +105,12 @@ def test_bodies_and_subtrees(name, per, rng):
 
 @pytest.mark.parametrize("name", ["tree0"])
 def test_differences(name, rng):
-    """Central differences of the public functions: truncation and rounding leave 1e-8."""
+    """Central differences of the public functions: truncation and rounding have an error of 1e-8."""
     model, step = MODELS[name], 1e-5
     q, qd, qdd = next(states(model, rng))
     frame, E = frame_of(model), step * np.eye(model.nv)
 
-    def slopes(function):
+    def derivatives(function):
         ahead, behind = (function(model.integrate(q, s * E)) for s in (1, -1))
         return np.moveaxis(ahead - behind, 0, -1) / (2 * step)
 
@@ -121,12 +121,12 @@ def test_differences(name, rng):
         (sixd.center_of_mass_derivatives(model, q), lambda x: sixd.center_of_mass(model, x)),
         (sixd.energy_derivatives(model, q, qd).potential_q, lambda x: sixd.energy(model, x, qd)[1]),
     ]  # fmt: skip
-    assert max(error(found, slopes(function)) for found, function in pairs) < 1e-7
+    assert max(error(found, derivatives(function)) for found, function in pairs) < 1e-7
 
 
 @pytest.mark.one_target
 def test_arrays(rng):
-    """Batches, out= and float32; names of the results; NaN stays in its row."""
+    """Batches, out= and float32; names of the results; NaN stays in its sample."""
     arm = sixd.zoo.planar(2)
     q, qd = rng.uniform(-1, 1, (2, 4, 2))
     found = sixd.velocity_derivatives(arm, q, qd, "link2")
@@ -138,6 +138,6 @@ def test_arrays(rng):
     assert sixd.momentum_derivatives(arm, *(x.astype(np.float32) for x in (q, qd))).q.dtype == np.float32
     assert sixd.compile(sixd.energy_derivatives, arm)(q, qd).kinetic_q.shape == (4, 2)
     qd[1] = np.nan
-    slopes = sixd.energy_derivatives(arm, q, qd).kinetic_q
-    assert np.isnan(slopes[1]).any()
-    assert np.isfinite(slopes[[0, 2, 3]]).all()
+    derivatives = sixd.energy_derivatives(arm, q, qd).kinetic_q
+    assert np.isnan(derivatives[1]).any()
+    assert np.isfinite(derivatives[[0, 2, 3]]).all()

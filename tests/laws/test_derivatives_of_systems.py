@@ -8,7 +8,7 @@ import sixd
 from sixd.algorithms import kinematics, momentum
 from sixd.spatial.dual import duals, parts
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TIGHT = 1e-13  # norm-wise, relative
 
@@ -20,7 +20,7 @@ def error(x, y):
 
 
 def gripper():
-    """A floating gripper: a spherical wrist, two fingers, one of which follows the other by a curved law."""
+    """A floating gripper: a spherical wrist and two fingers, one of which follows the other nonlinearly."""
     builder = sixd.ModelBuilder("gripper")
     builder.add_body("palm", "world", sixd.Free(), inertia=sixd.box(0.2, 0.3, 0.1, mass=1.0))
     builder.add_body("wrist", "palm", sixd.Spherical(), inertia=sixd.box(0.1, 0.2, 0.1, mass=0.5), stiffness=0.4)
@@ -47,19 +47,19 @@ def follower():
 
 
 def by_duals(system, function, arrays):
-    """Derivatives of a function of q, qd, … by each of them, (…, nv)."""
+    """Return the derivatives (…, nv) of a function of q, qd, … with respect to each argument."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(system.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(np.array(function(*map(duals, arrays, rates))))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(system.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(system.nv)], axis=-1) for k in range(len(arrays))]
 
 
 @pytest.mark.parametrize("make", [gripper, follower])
 def test_reduced_models(make, rng):
-    """The model's function at the lifted state, by dual numbers."""
+    """The model's function at the lifted state, with dual numbers."""
     system = make()
     model, frame = system.model, system.model.body_names[-1]
     q, (qd, qdd) = system.random_configuration(rng), rng.normal(size=(2, system.nv))
@@ -119,7 +119,9 @@ def test_parameters_of_reduced_models(rng):
 
 
 def test_equations(rng):
-    """Of a model they are the model's, in frames and bodies, too; those given by energies have no bodies."""
+    """Equations of a model have the model's derivatives, also of frames and bodies; equations from energies have no
+    bodies.
+    """
     model = sixd.zoo.pendulum(2)
     equations = sixd.equations(model)
     q, qd = rng.normal(size=(2, 2))
@@ -138,7 +140,7 @@ def test_equations(rng):
 
 
 def test_lagrangians(rng):
-    """Gradients of the energies that were given; no frames and no momentum in space."""
+    """Gradients of the prescribed energies; there are no frames and no momentum in space."""
     x, y, xd, yd = sp.symbols("x y xd yd")
     kinetic = (1 + x**2) * xd**2 / 2 + yd**2 * sp.cos(x) ** 2
     system = sixd.lagrange(kinetic, 3 * x**2 * y + sp.sin(y), [x, y], qd=[xd, yd])
@@ -157,8 +159,8 @@ def test_lagrangians(rng):
         sixd.energy_derivatives(system, q, qd, per="body")
 
 
-def test_no_freedoms():
-    """Of a block fixed to the world, and of its reduced model: arrays without columns."""
+def test_no_degrees_of_freedom():
+    """A block fixed to the world, and its reduced model: arrays without columns."""
     builder = sixd.ModelBuilder("block")
     builder.add_body("block", "world", sixd.Fixed(), inertia=sixd.box(0.1, 0.2, 0.3, mass=1.0))
     for system in (builder.build(), builder.build().reduce()):

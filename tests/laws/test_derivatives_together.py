@@ -1,7 +1,7 @@
 """Every derivative function, on a floating base with every joint type, springs, damping, armature and f_ext.
 
-Against dual numbers and central differences of compiled code; second order against differences of first order.
-``make long`` runs it: compiling takes nearly all of its time.
+They are compared with dual numbers and central differences of compiled code; second order with differences of first
+order. ``make long`` runs this file: compiling takes nearly all of its time.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from sixd.spatial.dual import duals, parts
 
 pytestmark = pytest.mark.long
 
-DUALS = 1e-13  # norm-wise, relative; found: 1e-14
-DIFFERENCES = 1e-7  # central, step 1e-5; found: 4e-10
+DUALS = 1e-13  # norm-wise, relative; measured: 1e-14
+DIFFERENCES = 1e-7  # central, step 1e-5; measured: 4e-10
 
 
 def error(x, y):
@@ -28,18 +28,18 @@ def error(x, y):
 
 
 def by_duals(function, model, arrays):
-    """Derivatives by each of the arrays q, qd, …, (…, nv)."""
+    """Return the derivatives (…, nv) with respect to each of the arrays q, qd, …."""
 
-    def slope(k, e):
+    def derivative(k, e):
         rates = [np.zeros(len(x)) for x in arrays]
         rates[k] = e if k else np.asarray(model.configuration_rate(arrays[0], e), dtype=float)
         return np.asarray(parts(np.array(function(*map(duals, arrays, rates))))[1], dtype=float)
 
-    return [np.stack([slope(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
+    return [np.stack([derivative(k, e) for e in np.eye(model.nv)], axis=-1) for k in range(len(arrays))]
 
 
 def by_differences(function, model, arrays, step=1e-5):
-    """The same by central differences of a public function, all columns as one batch."""
+    """Return the same by central differences of a public function, all columns as one batch."""
     E = step * np.eye(model.nv)
 
     def sides(k):
@@ -58,7 +58,7 @@ def model(request):
 
 @pytest.fixture(params=["random", "near zero", "near pi", "neutral"])
 def state(request, model, rng):
-    """q, qd, a third array, and f_ext; friction jumps at rest, so no velocity is near zero."""
+    """q, qd, a third array, and f_ext; friction is discontinuous at rest, so no velocity is near zero."""
     found = dict(zip(("random", "near zero", "near pi"), states(model, rng, count=3), strict=True))
     found["neutral"] = model.neutral(), *rng.normal(size=(2, model.nv))
     q, qd, x = found[request.param]
@@ -69,14 +69,14 @@ def test_every_function(model, state):
     (q, qd, x), f_ext = state
     frame, held = f"frame{model.nb}", duals(f_ext, np.zeros_like(f_ext))
 
-    def compare(found, algorithm, public, arrays, pick=lambda slopes: slopes):
+    def compare(found, algorithm, public, arrays, pick=lambda result: result):
         assert max(map(error, found, pick(by_duals(algorithm, model, arrays)))) < DUALS
         assert max(map(error, found, pick(by_differences(public, model, arrays)))) < DIFFERENCES
 
     for name, algorithm in {"inverse": rnea, "forward": aba}.items():
-        slopes, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
+        derivatives, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
         compare(
-            slopes(model, q, qd, x, f_ext=f_ext),
+            derivatives(model, q, qd, x, f_ext=f_ext),
             lambda *row, a=algorithm: a(model, *row, f_ext=held),
             lambda *row, p=primal: p(model, *row, f_ext=f_ext),
             (q, qd, x),
@@ -114,21 +114,21 @@ def test_every_function(model, state):
             lambda *row, p=per: momentum.energy(model, *row, per=p),
             lambda *row, p=per: sixd.energy(model, *row, per=p),
             (q, qd),
-            lambda slopes: (slopes[0][0], slopes[1][0], slopes[0][1]),
+            lambda result: (result[0][0], result[1][0], result[0][1]),
         )
 
 
 def test_products_and_second_order(model, state, rng):
-    """vjp and jvp are products with the analytic derivatives; hvp is the difference of those along a direction."""
+    """vjp and jvp are products with the analytic derivatives; hvp is the derivative of vjp along a direction."""
     row, f_ext = state
     w, d, h = rng.normal(size=model.nv), rng.normal(size=(3, model.nv)), 1e-5
     d = d / np.linalg.norm(d)
     for name in ("inverse", "forward"):
         derivatives, primal = getattr(sixd, f"{name}_dynamics_derivatives"), getattr(sixd, f"{name}_dynamics")
-        slopes = derivatives(model, *row, f_ext=f_ext)
-        assert max(map(error, sixd.vjp(primal, model)(*row, w, f_ext=f_ext), [w @ s for s in slopes])) < DUALS
+        partials = derivatives(model, *row, f_ext=f_ext)
+        assert max(map(error, sixd.vjp(primal, model)(*row, w, f_ext=f_ext), [w @ s for s in partials])) < DUALS
         along = sixd.jvp(primal, model)(*row, *d, f_ext=f_ext)
-        assert error(along, sum(s @ x for s, x in zip(slopes, d, strict=True))) < DUALS
+        assert error(along, sum(s @ x for s, x in zip(partials, d, strict=True))) < DUALS
         ahead, behind = (
             derivatives(model, model.integrate(row[0], s * d[0]), row[1] + s * d[1], row[2] + s * d[2], f_ext=f_ext)
             for s in (h, -h)
@@ -139,7 +139,9 @@ def test_products_and_second_order(model, state, rng):
 
 
 def test_parameters_and_hessians(model, rng):
-    """By inertia, placements, damping, friction, armature and gravity, all at once; columns of the Hessian are products."""
+    """With respect to inertia, placements, damping, friction, armature and gravity, all at once; columns of the Hessian
+    are products.
+    """
     q, qd, x = next(states(model, rng))
     values = {
         "inertia": np.array([sixd.Inertia.from_matrix(I).parameters for I in model.inertia[1:]], dtype=float),

@@ -11,7 +11,7 @@ from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import states, trees
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 COORDINATES = {"body": "LOCAL", "aligned": "LOCAL_WORLD_ALIGNED", "world": "WORLD"}  # Pinocchio's names
 each_coordinates = pytest.mark.parametrize("expressed_in", COORDINATES)
@@ -68,7 +68,7 @@ def test_jacobian_is_the_poses_derivative(model, rng):
 
 @each_tree
 def test_columns_of_joints_that_do_not_carry_the_frame_are_zero(model, rng):
-    """Exact zeros outside the frame's own branch, and body_poses agree with pose."""
+    """Exact zeros outside the frame's own branch; body_poses agrees with pose."""
     q = model.random_configuration(rng)
     for i in model.bodies:
         J = sixd.jacobian(model, q, model.body_names[i - 1], expressed_in="world")
@@ -80,7 +80,7 @@ def test_columns_of_joints_that_do_not_carry_the_frame_are_zero(model, rng):
 
 @each_coordinates
 @pytest.mark.parametrize("name", ["ur5", pytest.param("talos", marks=pytest.mark.long)])
-def test_frames_beside_pinocchio(name, expressed_in, rng):
+def test_frames_against_pinocchio(name, expressed_in, rng):
     """Pose, Jacobian, velocity and accelerations of link frames, talos with a floating base."""
     floating = name == "talos"
     model, reference = quiet_load(FIVE[name], floating_base=floating), pinocchio_model(FIVE[name], floating=floating)
@@ -114,7 +114,7 @@ def test_frames_beside_pinocchio(name, expressed_in, rng):
 
 
 def test_frames_are_named_after_links_and_joints():
-    """Links, joints (with a prefix) and the world are frames; merged links stay addressable."""
+    """Links, joints (with a prefix) and the world are frames; merged links keep their names."""
     model = quiet_load(FIVE["panda"])
     assert model.frame_names[0] == "world"
     assert {"panda_link0", "panda_link8", "panda_hand", "joint:panda_joint7", "joint:panda_joint8"} <= set(
@@ -128,7 +128,7 @@ def test_frames_are_named_after_links_and_joints():
 
 
 def test_operational_inertia(rng):
-    """Λ maps the frame's acceleration to the force on it; at a frame of too few freedoms it raises."""
+    """Λ maps the frame's acceleration to the force on it; at a frame with too few DoFs it raises."""
     model = sixd.zoo.panda_arm()
     q = model.random_configuration(rng)
     for expressed_in in COORDINATES:
@@ -146,7 +146,9 @@ def test_operational_inertia(rng):
 
 @each_tree
 def test_relative_poses_compose(model, rng):
-    """T_RF = T_WR⁻¹ T_WF for frames on any two bodies, batches and both ways; in the world it is the plain pose."""
+    """T_RF = T_WR⁻¹ T_WF for frames on any two bodies, in batches and in both directions; relative to the world it is
+    the plain pose.
+    """
     q = np.array([q for q, _, _ in states(model, rng)])
     frames = ["world", "frame2", f"frame{model.nb}", model.body_names[0]]
     in_world = {name: sixd.pose(model, q, name) for name in frames}
@@ -159,7 +161,7 @@ def test_relative_poses_compose(model, rng):
 
 
 def test_joints_that_carry_both_frames_change_nothing(rng):
-    """The pose between two links depends on the joints between them alone, to the last bit."""
+    """The pose between two links depends only on the joints between them, to the last bit."""
     arm = sixd.zoo.panda_arm()
     q = arm.random_configuration(rng)
     T = sixd.pose(arm, q, "tool", relative_to="link4")
@@ -171,7 +173,7 @@ def test_joints_that_carry_both_frames_change_nothing(rng):
 
 @pytest.mark.one_target
 def test_relative_poses_in_all_forms():
-    """Kernels, functions of one's own, C, symbols, equations and reduced models; frames of one name do not mix."""
+    """Kernels, users' functions, C, symbols, equations and reduced models; frames of the same name are not confused."""
     arm = sixd.zoo.planar(2).with_frame("base", "world", sixd.placement((1, 2, 0), (0, 0, 0.3)))
     first, last = arm.body_names
     q, frames = np.array([0.3, -0.7]), {"frame": last, "relative_to": "base"}
@@ -180,8 +182,8 @@ def test_relative_poses_in_all_forms():
     assert np.array_equal(sixd.compile(sixd.pose, arm, **frames)(q), T)
     assert_allclose(sixd.compile(lambda q, model: sixd.pose(model, q, **frames), arm)(q), T, atol=1e-15)
     dq = np.array([1.0, -0.5])
-    slope = np.linalg.inv(arm.frames["base"].pose) @ sixd.jvp(sixd.pose, arm, frame=last)(q, dq)
-    assert_allclose(sixd.jvp(sixd.pose, arm, **frames)(q, dq), slope, atol=1e-15)
+    expected = np.linalg.inv(arm.frames["base"].pose) @ sixd.jvp(sixd.pose, arm, frame=last)(q, dq)
+    assert_allclose(sixd.jvp(sixd.pose, arm, **frames)(q, dq), expected, atol=1e-15)
     moved = sixd.zoo.planar(2).with_frame("base", "world", sixd.placement((5, 2, 0)))
     assert_allclose(sixd.pose(moved, q, **frames)[:3, 3], sixd.pose(arm, q, last)[:3, 3] - [5, 2, 0], atol=1e-15)
     symbols = np.array(sp.symbols("a b"))

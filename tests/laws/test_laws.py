@@ -1,4 +1,4 @@
-"""Laws that must hold for every mechanism, over random trees of all joint types and awkward states."""
+"""Laws that must hold for every mechanism, over random trees of all joint types and extreme states."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import sixd
 from samples import KINDS, SEEDS, single_joint, states, trees
 from sixd.model.sparsity import ltdl, ltl
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 TREES = trees()
 trees_and_singles = pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def close(x, y, tolerance=1e-10):
 @pytest.mark.many
 @trees_and_singles
 def test_aba_inverts_rnea(model, rng):
-    """Forward dynamics of the inverse-dynamics force returns the acceleration, external forces included."""
+    """Forward dynamics of the inverse-dynamics force returns the acceleration, with external forces."""
     for q, qd, qdd in states(model, rng):
         f_ext = rng.uniform(-3, 3, (model.nb, 6))
         tau = sixd.inverse_dynamics(model, q, qd, qdd, f_ext=f_ext)
@@ -33,7 +33,7 @@ def test_aba_inverts_rnea(model, rng):
 @pytest.mark.many
 @trees_and_singles
 def test_mass_matrix_is_rneas_columns(model, rng):
-    """Column k of M is the inverse dynamics of a unit acceleration less the bias; M is symmetric positive definite."""
+    """Column k of M is the inverse dynamics of a unit acceleration minus the bias; M is symmetric positive definite."""
     for q, qd, _ in states(model, rng):
         M, h = sixd.mass_matrix(model, q), sixd.bias_force(model, q, qd)
         columns = sixd.inverse_dynamics(model, q, qd, np.eye(model.nv)) - h
@@ -57,7 +57,7 @@ def test_mass_matrix_is_jacobian_sum(model, rng):
 @pytest.mark.many
 @trees_and_singles
 def test_sparse_factors_have_the_pattern_of_m(model, rng):
-    """LᵀL = M and LᵀDL = M, nothing fills in, and solves with M agree with dense ones."""
+    """LᵀL = M and LᵀDL = M, no zero is filled, and solves with M agree with dense ones."""
     for q, qd, _ in states(model, rng, count=2):
         M = sixd.mass_matrix(model, q)
         L = ltl(M, model.dof_parent)
@@ -73,7 +73,7 @@ def test_sparse_factors_have_the_pattern_of_m(model, rng):
 @pytest.mark.many
 @trees_and_singles
 def test_power_balance(model, rng):
-    """tau·qd = d(kinetic + potential)/dt + what damping and friction take."""
+    """tau·qd = d(kinetic + potential)/dt + the power of damping and friction."""
     for q, qd, qdd in states(model, rng):
         step = 1e-3
         energies = []
@@ -90,7 +90,7 @@ def test_power_balance(model, rng):
 
 @pytest.mark.many
 @trees_and_singles
-def test_energy_is_the_quadratic_form_and_gravity_its_slope(model, rng):
+def test_energy_is_the_quadratic_form_and_gravity_its_gradient(model, rng):
     """Kinetic energy is ½ qdᵀM qd; gravity and springs are the potential's gradient."""
     for q, qd, _ in states(model, rng, count=2):
         kinetic, _ = sixd.energy(model, q, qd)
@@ -99,14 +99,14 @@ def test_energy_is_the_quadratic_form_and_gravity_its_slope(model, rng):
         step = 1e-3
         for k, e in enumerate(np.eye(model.nv) * step):
             V = [sixd.energy(model, model.integrate(q, s * e), qd)[1] for s in (-2, -1, 1, 2)]
-            slope = (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * step)
-            close(slope, at_rest[k], tolerance=1e-9)  # fourth-order differences
+            derivative = (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * step)
+            close(derivative, at_rest[k], tolerance=1e-9)  # fourth-order differences
 
 
 @pytest.mark.many
 @trees_and_singles
 def test_hybrid_dynamics_completes_either(model, rng):
-    """Given a mix of qdd and tau, the hybrid returns the consistent rest; ignored entries may be NaN."""
+    """From a mix of qdd and tau, hybrid dynamics computes the other values consistently; ignored entries may be NaN."""
     given = [name for name in model.joint_names if rng.random() < 0.5]
     mask = np.zeros(model.nv, dtype=bool)
     for name in given:
@@ -133,7 +133,7 @@ def test_external_force_is_jacobian_transpose(model, rng):
 
 
 def test_external_force_at_a_point(rng):
-    """A bare force at a point is the wrench [p×f; f]."""
+    """A force at a point is the wrench [p×f; f]."""
     model = TREES[0]
     q, force, point = model.random_configuration(rng), rng.normal(size=3), rng.normal(size=3)
     for expressed_in in ("body", "aligned", "world"):
@@ -144,7 +144,7 @@ def test_external_force_at_a_point(rng):
 
 @pytest.mark.parametrize("seed", SEEDS, ids=[f"tree{s}" for s in SEEDS])
 def test_results_do_not_depend_on_frames(seed, rng):
-    """Moving the world, cutting links in two and hanging masses on fixed sub-links changes nothing."""
+    """Moving the world, cutting links in two and moving masses to fixed sub-links changes nothing."""
     model = sixd.zoo.random_tree(seed)
     moved = reframed(model, rng)
     assert moved.nv == model.nv
@@ -156,7 +156,7 @@ def test_results_do_not_depend_on_frames(seed, rng):
 
 
 def reframed(model, rng):
-    """The same mechanism described otherwise: every link's frame is somewhere else on it, and so is the world's."""
+    """Return the same mechanism with other frames: every link's frame has another place on it, and so has the world's."""
     from sixd.spatial import inverse_pose
     from sixd.zoo.random_trees import random_pose
 
@@ -191,7 +191,7 @@ def reframed(model, rng):
 
 @trees_and_singles
 def test_difference_inverts_integrate(model, rng):
-    """difference(q, integrate(q, dq)) = dq for turns below pi, and integrate(q0, difference(q0, q1)) is at q1."""
+    """difference(q, integrate(q, dq)) = dq for rotations below pi, and integrate(q0, difference(q0, q1)) is at q1."""
     for q, qd, _ in states(model, rng, count=3):
         for scale in (1e-9, 1e-4, 0.5, 1.0):
             dq = scale * qd / max(1.0, np.abs(qd).max())

@@ -1,4 +1,4 @@
-"""Energy, momentum and the centre of mass, beside Pinocchio and by their own laws."""
+"""Energy, momentum and the centre of mass: their laws, and Pinocchio's results."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from peers import pin
 from robots import FIVE, ByName, pinocchio_model, quiet_load
 from samples import states, trees
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 each_tree = pytest.mark.parametrize("model", trees()[:4], ids=lambda m: m.name)
 
@@ -37,7 +37,7 @@ def test_momentum_is_the_bodies_sum(model, rng):
 
 @each_tree
 def test_force_changes_momentum(model, rng):
-    """dh/dt = external wrench + weight + what the world's joints pass on; with a free root nothing else acts."""
+    """dh/dt = external wrench + weight + reactions of the world's joints; with a free root nothing else acts."""
     builder = sixd.ModelBuilder("base", model.gravity)
     builder.add_body("base", "world", sixd.Free(), inertia=sixd.box(1, 2, 3, mass=4.0))
     free = builder.build().attach(model, "base").without_passive()
@@ -59,7 +59,7 @@ def test_force_changes_momentum(model, rng):
 @pytest.mark.parametrize(
     ("name", "floating"), [("ur5", False), ("anymal", True), pytest.param("talos", True, marks=pytest.mark.long)]
 )
-def test_beside_pinocchio(name, floating, rng):
+def test_against_pinocchio(name, floating, rng):
     """Energies, centre of mass, centroidal matrix and M⁻¹."""
     model = quiet_load(FIVE[name], floating_base=floating).without_passive()
     reference = pinocchio_model(FIVE[name], floating=floating)

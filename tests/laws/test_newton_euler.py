@@ -1,4 +1,4 @@
-"""Motion and forces of every body, the forces in joints and loops: by their definitions, by balance, beside Pinocchio."""
+"""Motion and forces of every body, and the forces in joints and loops: definitions, balance, and Pinocchio's results."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from samples import KINDS, SEEDS, single_joint, states, trees
 from sixd.algorithms.body_dynamics import constraint_wrenches
 from sixd.algorithms.passive_forces import passive_force
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 trees_and_singles = pytest.mark.parametrize(
     "model", trees() + [single_joint(k) for k in KINDS], ids=[f"tree{s}" for s in SEEDS] + list(KINDS)
@@ -25,7 +25,7 @@ def close(x, y, tolerance=1e-10):
 
 
 def centers(model):
-    """Masses (nb,), centres of mass (nb, 3) and matrices (nb, 3, 3) about them, in the bodies' axes."""
+    """Return masses (nb,), centres of mass (nb, 3) and inertias (nb, 3, 3) about them, in the bodies' axes."""
     inertias = [model.body_inertia(name) for name in model.body_names]
     return [np.array([getattr(i, name) for i in inertias]) for name in ("mass", "com", "about_com")]
 
@@ -33,7 +33,7 @@ def centers(model):
 @pytest.mark.many
 @trees_and_singles
 def test_forces_and_moments_of_every_body_balance(model, rng):
-    """In world coordinates: joint's force + weight + f_ext - joint forces of the children = rate of momentum."""
+    """In world coordinates: joint force + weight + f_ext - joint forces of the children = rate of momentum."""
     mass, com, _ = centers(model)
     for q, qd, qdd in states(model, rng):
         f_ext = rng.uniform(-3, 3, (model.nb, 6))
@@ -52,7 +52,7 @@ def test_forces_and_moments_of_every_body_balance(model, rng):
 
 @trees_and_singles
 def test_joint_forces_are_the_part_along_the_joint(model, rng):
-    """Sᵀ[n; f] + armature q̈ + passive forces = tau, for every joint; tau is inverse_dynamics'."""
+    """Sᵀ[n; f] + armature q̈ + passive forces = tau, for every joint; tau is that of inverse_dynamics."""
     for q, qd, qdd in states(model, rng):
         f_ext = rng.uniform(-3, 3, (model.nb, 6))
         r = sixd.newton_euler(model, q, qd, qdd, f_ext=f_ext)
@@ -97,7 +97,7 @@ def test_motion_is_that_of_the_bodies_frames(model, rng):
 
 @trees_and_singles
 def test_the_printed_rules_hold(model, rng):
-    """The recursion that ``steps`` prints, written out with vectors of three, for every joint."""
+    """The recursion that ``steps`` prints, written with vectors of three, for every joint."""
     mass, com, about = centers(model)
     for q, qd, qdd in states(model, rng, count=1):
         f_ext = rng.uniform(-3, 3, (model.nb, 6))
@@ -153,12 +153,12 @@ ROBOT_CASES = [
 
 
 def angular_first(x):
-    """Pinocchio's [linear; angular] rows as [angular; linear]."""
+    """Return Pinocchio's [linear; angular] rows as [angular; linear]."""
     return np.concatenate([x.angular, x.linear])
 
 
 @pytest.mark.parametrize(("name", "floating"), ROBOT_CASES)
-def test_ten_robots_beside_pinocchio(name, floating, rng):
+def test_ten_robots_against_pinocchio(name, floating, rng):
     """Velocities, accelerations and joint forces of every body to 1e-12 of the largest entry of the same kind."""
     model = quiet_load(TEN[name], floating_base=floating).without_passive()
     reference = pinocchio_model(TEN[name], floating=floating)
@@ -196,14 +196,14 @@ def test_reactions_are_those_of_the_resulting_motion(model, rng):
 
 
 def linkage(cut):
-    """A four-bar whose loop is cut at the pin of that name; the bodies are the same."""
+    """Return a four-bar linkage whose loop is cut at the pin of that name; the bodies are the same."""
     builder = sixd.ModelBuilder("four_bar", gravity=(0, -9.81, 0))
     lengths = {"crank": 0.5, "coupler": 2.0, "rocker": 1.5}
 
     def bar(name, parent, at, *, turned=False):
         far = lengths[name]
         inertia = sixd.rod(far, mass=far, axis="x").translated((far / 2, 0, 0))
-        own = sixd.placement((-far, 0, 0)) if turned else np.eye(4)  # the joint is at its far end
+        own = sixd.placement((-far, 0, 0)) if turned else np.eye(4)  # the joint is at the other end
         builder.add_body(name, parent, sixd.Revolute("z"), placement=sixd.placement(at), inertia=inertia.moved(own))
         builder.add_frame(f"{name}_start", name, own)
         builder.add_frame(f"{name}_end", name, own @ sixd.placement((far, 0, 0)))
@@ -221,7 +221,7 @@ def linkage(cut):
 
 
 def test_reactions_do_not_depend_on_where_the_loop_is_cut(rng):
-    """The pins of a four-bar carry the same forces whichever of them is the loop."""
+    """The pins of a four-bar linkage carry the same forces whichever of them closes the loop."""
     one, two = linkage("coupler-rocker"), linkage("rocker-post")
     q = sixd.assemble(one, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
     poses = sixd.body_poses(one, q)
@@ -234,12 +234,12 @@ def test_reactions_do_not_depend_on_where_the_loop_is_cut(rng):
     second = sixd.joint_reactions(two, q2, qd2, [3.0, 0, 0], expressed_in="world")
     assert first.shape == (4, 6)
     close(second[:2], first[:2])  # crank and coupler
-    close(second[2], first[3])  # what the coupler exerts on the rocker: joint of one, loop of the other
-    close(second[3], first[2])  # what the ground exerts on the rocker
+    close(second[2], first[3])  # the force of the coupler on the rocker: a joint in one model, a loop in the other
+    close(second[3], first[2])  # the force of the ground on the rocker
 
 
 def test_every_body_of_a_loop_balances(rng):
-    """Newton's law with the loop's wrench on one body, its opposite on the other, in a mechanism in space."""
+    """Newton's law with the loop's wrench on one body and its opposite on the other, in a spatial mechanism."""
     model = sixd.zoo.bricard()
     q = sixd.assemble(model, model.neutral() + 0.01)
     q, qd = sixd.assemble(model, q, rng.uniform(-1, 1, model.nv))
@@ -290,7 +290,7 @@ def test_wrenches_of_constraints_are_their_generalised_forces(kind, rng):
     J = sixd.jacobian(model, q, c.acted_frame, expressed_in="world")
     J = J - sixd.jacobian(model, q, other, expressed_in="world")
     close(J.T @ r[model.nb], sixd.constraint_forces(model, q, lam)[0])
-    # each joint carries what the motion, weight and the wrench leave
+    # each joint carries the rest of motion, weight and wrench
     qdd = sixd.constrained_dynamics(model, q, qd, tau)[0]
     f_ext = np.zeros((model.nb, 6))
     for sign, frame in ((1, c.acted_frame), (-1, other)):
@@ -305,7 +305,7 @@ def test_wrenches_of_constraints_are_their_generalised_forces(kind, rng):
 
 
 class Above(sixd.Constraint):
-    """A user's constraint on frames, by its position alone: a point stays above another, along x and y."""
+    """A user's constraint on frames that defines only a position: a point stays above another, along x and y."""
 
     frames = ("frame1", "frame2")
 
@@ -316,7 +316,9 @@ class Above(sixd.Constraint):
 
 @pytest.mark.long
 def test_wrenches_of_a_users_constraint(rng):
-    """Of one that gives only its position, and holds the bodies against the world's axes: a wrench on each body."""
+    """For a constraint that defines only its position, and relates the bodies to the world's axes: a wrench on each
+    body.
+    """
     model = sixd.zoo.random_tree(5, kinds=("free", "spherical"), passive=False).with_constraints(Above())
     q, qd, tau = model.random_configuration(rng), rng.uniform(-1, 1, model.nv), rng.uniform(-1, 1, model.nv)
     qdd, lam = sixd.constrained_dynamics(model, q, qd, tau)
@@ -347,7 +349,7 @@ def test_gears_act_along_joints(rng):
 @pytest.mark.many
 @trees_and_singles
 def test_energy_and_momentum_of_bodies_and_subtrees(model, rng):
-    """They add up to the model's; a subtree's is its body's and its children's."""
+    """Their sums are those of the model; those of a subtree are the sums over its body and its children."""
     roots = [i - 1 for i in model.bodies if model.parent[i] == 0]
     for q, qd, qdd in states(model, rng, count=2):
         r = sixd.newton_euler(model, q, qd, qdd)
@@ -383,6 +385,6 @@ def test_rule_of_forces_in_reduced_coordinates():
 
 
 @pytest.mark.one_target
-def test_reactions_of_loops_in_symbols_are_refused():
+def test_reactions_of_loops_in_symbols_are_rejected():
     with pytest.raises(sixd.ScalarTypeError, match="expected numbers: the closed form would be too long"):
         sixd.joint_reactions(sixd.zoo.four_bar(), sp.symbols("a b c"), [0, 0, 0], [0, 0, 0])

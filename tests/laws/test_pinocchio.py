@@ -1,4 +1,4 @@
-"""Inverse dynamics, mass matrix and forward dynamics beside Pinocchio's, on every URDF of two packages."""
+"""Inverse dynamics, mass matrix and forward dynamics compared with Pinocchio's, on every URDF of two packages."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import sixd
 from peers import pin
 from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 FIVE_CASES = [("ur5", False), ("panda", False), ("anymal", True), ("talos", False)] + [
     pytest.param(*case, marks=pytest.mark.long)
@@ -26,7 +26,7 @@ def scaled_error(x, y):
 
 
 def compare(model, pinocchio, rng, states=3):
-    """Largest scaled differences of (inverse dynamics, M, forward dynamics or its residual), and cond(M)."""
+    """Return the largest scaled differences of (inverse dynamics, M, forward dynamics or its residual), and cond(M)."""
     model = model.without_passive()
     data, names = pinocchio.createData(), ByName(model, pinocchio)
     worst = {"id": 0.0, "M": 0.0, "fd": 0.0, "residual": 0.0}
@@ -51,7 +51,8 @@ def compare(model, pinocchio, rng, states=3):
             worst["fd"] = max(worst["fd"], scaled_error(ours, theirs))
         else:
             h = sixd.bias_force(model, q, qd)
-            # relative to |M| |qdd|, since qdd itself is rounded: icub reaches |qdd| = 5e10, where LAPACK leaves 3e-8
+            # relative to |M| |qdd|, because qdd itself is rounded: icub reaches |qdd| = 5e10, where LAPACK has an error
+            # of 3e-8
             size = max(1.0, np.abs(M).max() * np.abs(ours).max())
             worst["residual"] = max(worst["residual"], np.abs(M @ ours + h - tau).max() / size)
     return worst, largest_cond
@@ -92,7 +93,9 @@ def test_a_gripper_on_an_arm(rng):
 @pytest.mark.long
 @pytest.mark.parametrize("path", all_urdfs(), ids=lambda p: f"{p.parent.parent.name}/{p.name}")
 def test_every_urdf(path, rng, record_property, request):
-    """Every file that Pinocchio loads gives its numbers; those it refuses are refused with one clear error."""
+    """Every file that Pinocchio loads gives the same numbers; the files that it rejects are rejected with one clear
+    error.
+    """
     pinocchio = pinocchio_model(path)
     if pinocchio is None:
         request.applymarker(pytest.mark.one_target)  # nothing to compute

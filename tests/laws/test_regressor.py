@@ -13,16 +13,16 @@ from robots import FIVE, ByName, all_urdfs, pinocchio_model, quiet_load
 from samples import KINDS, Parabola, single_joint, states, trees
 from sixd.algorithms.passive_forces import passive_force
 
-pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and by the plain algorithms
+pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 
 
 def parameters(model):
-    """θ (10 nb,), in the order of the parameter "inertia" of ``sixd.compile``."""
+    """Return θ (10 nb,), in the order of the parameter "inertia" of ``sixd.compile``."""
     return np.concatenate([np.zeros(0), *(model.body_inertia(name).parameters for name in model.body_names)])
 
 
 def difference(model, q, qd, qdd):
-    """Y θ + armature q̈ + passive forces less inverse dynamics, in parts of the largest force."""
+    """Return Y θ + armature q̈ + passive forces minus inverse dynamics, relative to the largest force."""
     tau = sixd.inverse_dynamics(model, q, qd, qdd)
     found = sixd.joint_torque_regressor(model, q, qd, qdd) @ parameters(model)
     found = found + model.armature * qdd + passive_force(model, q, qd)
@@ -63,8 +63,8 @@ def test_joints_of_users(rng):
 
 
 @pytest.mark.parametrize("name", ["ur5", pytest.param("talos", marks=pytest.mark.long)])
-def test_it_is_pinocchio_s(name, rng):
-    """Its columns have another order of the moments of inertia: Ixx Ixy Iyy Ixz Iyz Izz."""
+def test_it_equals_pinocchios(name, rng):
+    """Pinocchio's columns have another order of the moments of inertia: Ixx Ixy Iyy Ixz Iyz Izz."""
     model, other = quiet_load(FIVE[name]).without_passive(), pinocchio_model(FIVE[name])
     by_name = ByName(model, other)
     q, qd, qdd = next(states(model, rng))

@@ -1,4 +1,4 @@
-"""The algorithms run unchanged on floats, on SymPy symbols and on scalars that cannot be looked at."""
+"""The algorithms run unchanged on floats, on SymPy symbols and on scalars whose values are hidden."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import sixd
 from samples import KINDS, single_joint
 from scalars import Opaque, hide, reveal
 
-pytestmark = pytest.mark.targets("plain")  # compiling for each model would take minutes and show no more
+pytestmark = pytest.mark.targets("plain")  # compiling for each model would take minutes and show nothing more
 
 MODELS = {kind: single_joint(kind) for kind in KINDS}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -55,7 +55,7 @@ def sample(model, rng):
 @each_kind
 @pytest.mark.parametrize("call", CALLS)
 def test_opaque_scalars(kind, call, rng):
-    """Every function, on every joint type, computes with scalars that raise when looked at."""
+    """Every function computes on every joint type with scalars that raise if their value is read."""
     model, arguments = MODELS[kind], sample(MODELS[kind], rng)
     expected = CALLS[call](model, *arguments)
     got = CALLS[call](model, *(hide(a) for a in arguments))
@@ -64,7 +64,7 @@ def test_opaque_scalars(kind, call, rng):
 
 
 def test_opaque_scalar_refuses_to_be_looked_at():
-    """The scalar of the test above can fail: its truth, value and order are closed."""
+    """The scalar of the test above can fail: its truth, value and order raise."""
     x = Opaque(1.0)
     for look in (bool, float, lambda x: x < 1, lambda x: x == 1, lambda x: np.where(np.array([x]) > 0, 1, 2)):
         with pytest.raises(TypeError, match="looked at"):
@@ -74,7 +74,7 @@ def test_opaque_scalar_refuses_to_be_looked_at():
 @pytest.mark.many
 @each_kind
 def test_sympy_symbols(kind, rng):
-    """Inverse dynamics, M and pose on symbols, then numbers put in, equal those on floats."""
+    """Inverse dynamics, M and pose on symbols, with numbers substituted afterwards, equal those on floats."""
     model = sixd.zoo.random_tree(3, kinds=(kind,), passive=False)
     q, qd, qdd, _ = sample(model, rng)
     names = [np.array(sp.symbols(f"{n}:{len(v)}"), dtype=object) for n, v in (("q", q), ("u", qd), ("a", qdd))]
@@ -89,7 +89,7 @@ def test_sympy_symbols(kind, rng):
 
 
 def test_symbolic_2r_arm_gives_the_textbooks_equations():
-    """RNEA on a 2R arm with symbolic parameters is the 2R row of the Lagrangian table, exactly."""
+    """RNEA on a 2R arm with symbolic parameters equals the 2R row of the Lagrangian table, exactly."""
     m1, m2, I1, I2, r1, r2, L1, g = sp.symbols("m1 m2 I1 I2 r1 r2 L1 a_g", positive=True)
     q1, q2, u1, u2, a1, a2 = sp.symbols("q1 q2 u1 u2 a1 a2", real=True)
     arm = sixd.zoo.two_link_arm(m1, m2, I1, I2, r1, r2, L1, g)
@@ -114,7 +114,7 @@ def test_symbolic_2r_arm_gives_the_textbooks_equations():
 
 
 def test_symbolic_model_with_floats_names_its_symbols(rng):
-    """Floats with a symbolic model raise, naming the symbols; substitute makes it numeric."""
+    """Floats with a symbolic model raise an error that names the symbols; substitute makes the model numeric."""
     m, length = sp.symbols("m l")
     model = sixd.zoo.pendulum(2, length, m)
     with pytest.raises(sixd.ScalarTypeError, match=r"symbolic parameters l, m.*substitute"):
@@ -149,8 +149,8 @@ def test_symbols_in_joints_and_placements():
     assert_allclose(got, sixd.inverse_dynamics(numeric, [0.4, 0.5], [0, 1], [1, 0]), atol=1e-12)
 
 
-def test_scalar_without_a_function_says_so():
-    """A scalar that lacks a function is told which one."""
+def test_a_missing_function_of_a_scalar_is_named():
+    """The error for a scalar that lacks a function names the function."""
 
     class Bare(Opaque):
         sign = None

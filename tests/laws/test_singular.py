@@ -1,4 +1,4 @@
-"""Beside singular states: results are accurate to 10 eps cond(M), or there is an error that names the row."""
+"""Near singular states: results are accurate to 10 eps cond(M), or an error names the sample."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ both_targets = pytest.mark.parametrize("target", ["compiled", "plain"], indirect
 
 
 def chain(*bodies, name="chain"):
-    """A model of bodies (joint, inertia, place) one after the other, without gravity."""
+    """Return a model of bodies (joint, inertia, place) in a chain, without gravity."""
     builder, parent = sixd.ModelBuilder(name, (0, 0, 0)), "world"
     for k, (joint, inertia, place) in enumerate(bodies):
         builder.add_body(f"b{k}", parent, joint, inertia=inertia, placement=sixd.placement(place))
@@ -27,7 +27,7 @@ def chain(*bodies, name="chain"):
 
 
 def wrist():
-    """z-y-z at one point, the first two bodies massless: M has 1/(1 + cos θ) in its inverse, and 1/(1 - cos θ)."""
+    """Return z-y-z at one point, the first two bodies massless: M⁻¹ contains 1/(1 + cos θ) and 1/(1 - cos θ)."""
     z, y, at = sixd.Revolute("z"), sixd.Revolute("y"), (0, 0, 0)
     return chain((z, None, at), (y, None, at), (z, UNIT, at), name="wrist")
 
@@ -58,7 +58,7 @@ def angles(*thetas, dtype=float):
 @both_targets
 @pytest.mark.parametrize("name", CALLS)
 def test_a_wrist_stretched(name, target):
-    """One row and a batch; 1e-8 rad and less is refused, and so is what cos cannot tell from it."""
+    """One sample and a batch. Angles up to 1e-8 rad are rejected, and those that cos cannot distinguish from it."""
     for theta in (1e-8, 1e-12, 0.0, 1e-7):
         with pytest.raises(
             sixd.SingularError, match=rf"{name}: .*singular in this configuration: there joints \['b0'\]"
@@ -86,8 +86,8 @@ def test_float32_has_its_own_limit(target):
             sixd.forward_dynamics(WRIST, angles(0.5, theta, dtype=np.float32), qd, qd + 1)
 
 
-def test_kernels_are_watched():
-    """Of one function, and of several; one row, batches, and batches so long that they are searched by halves."""
+def test_kernels_check_their_results():
+    """Of one function, and of several; one sample, batches, and batches so long that they are searched by bisection."""
     for functions in (sixd.forward_dynamics, (sixd.forward_dynamics, sixd.mass_matrix)):
         kernel = sixd.compile(functions, WRIST)
         kernel(angles(0.5)[0], ZERO, ONE)
@@ -101,8 +101,8 @@ def test_kernels_are_watched():
                 kernel(bad, ZERO, ONE)
 
 
-def test_rows_that_are_looked_at_keep_their_bits():
-    """Near enough to be suspect, far enough to be accurate: the row is returned, in any company."""
+def test_examined_samples_keep_their_bits():
+    """Near enough to be suspect, far enough to be accurate: the sample is returned, whatever the other samples are."""
     q = angles(0.5, 1e-5, 0.9, 2e-6)
     whole = sixd.forward_dynamics(WRIST, q, ZERO, ONE)
     out = np.empty_like(whole)
@@ -112,7 +112,7 @@ def test_rows_that_are_looked_at_keep_their_bits():
         assert np.array_equal(sixd.forward_dynamics(WRIST, q[k], ZERO, ONE), whole[k])
 
 
-def test_ordinary_rows_are_not_looked_at(monkeypatch, rng):
+def test_ordinary_samples_are_not_examined(monkeypatch, rng):
     looked = []
     monkeypatch.setattr(evaluate, "inspect", lambda *arguments: looked.append(arguments[0].name))
     for name in ("ur_arm", "double_pendulum"):
@@ -125,8 +125,8 @@ def test_ordinary_rows_are_not_looked_at(monkeypatch, rng):
     assert looked == ["forward_dynamics"]
 
 
-def test_watching_adds_no_operations():
-    """The reciprocals of pivots are those of the algorithm; of n joints, those that are no constants are watched."""
+def test_checks_add_no_operations():
+    """The reciprocals of pivots are those of the algorithm; of n joints, those that are not constant are checked."""
     model = sixd.zoo.get("ur_arm")
     watched, plain = (sixd.compile(f, model).program for f in (sixd.mass_matrix_solve, _solve))
     assert watched.operations == plain.operations
@@ -178,7 +178,7 @@ NEAR = {
 
 
 def exact_solution(model, q, b):
-    """M⁻¹ b (nv,) to 40 digits, and the condition of M in its usual scale."""
+    """Return M⁻¹ b (nv,) to 40 digits, and the condition number of M in its usual scale."""
     M = sp.Matrix(crba(model, np.array([sp.Float(float(x), 40) for x in q], dtype=object)))
     x = M.LUsolve(sp.Matrix([sp.Float(float(y), 40) for y in b]))
     size = np.sqrt(np.maximum([float(M[i, i]) for i in range(model.nv)], usual_sizes(model).size))
@@ -193,8 +193,8 @@ def exact_solution(model, q, b):
 @pytest.mark.many
 @both_targets
 @pytest.mark.parametrize("name", NEAR)
-def test_accurate_or_refused(name, target, rng):
-    """From far to near: within 10 eps cond(M) of 40 digits, both for loads at random and for small answers."""
+def test_accurate_or_rejected(name, target, rng):
+    """From far to near: within 10 eps cond(M) of 40 digits, both for random loads and for small solutions."""
     refused = 0
     for e in (1e-1, 1e-3, 1e-5, 1e-6, 1e-9):
         model, q = NEAR[name](e)
@@ -213,7 +213,7 @@ def test_accurate_or_refused(name, target, rng):
 
 
 def test_light_bodies_on_heavy_ones():
-    """cond(M) is 1e12 by units alone; each freedom in its own scale it is 1, and results have all their digits."""
+    """cond(M) is 1e12 because of units alone. With a scale for each DoF it is 1, and results have all their digits."""
     finger = sixd.Inertia(1e-6, about_com=(1e-12, 1e-12, 1e-12)).translated((1e-3, 0, 0))
     base = sixd.Inertia(1e5, about_com=(1e5, 1e5, 1e5))
     model = chain((sixd.Revolute("z"), base, (0, 0, 0)), (sixd.Revolute("z"), finger, (0, 3, 0)))
@@ -225,7 +225,7 @@ def test_light_bodies_on_heavy_ones():
 
 
 def test_other_systems():
-    """Equations from energies, and models in reduced coordinates, are judged by their own M."""
+    """Equations from energies, and models in reduced coordinates, are checked with their own M."""
     a, b, ad, bd = sp.symbols("a b ad bd")
     pendulum = sixd.lagrange((ad**2 + sp.sin(a) ** 2 * bd**2) / 2, sp.cos(a), [a, b], qd=[ad, bd])
     assert np.isfinite(sixd.forward_dynamics(pendulum, [1e-3, 0.0], [0.0, 0.0], [0.0, 1.0])).all()
@@ -242,7 +242,7 @@ def test_other_systems():
 
 
 def test_conditions():
-    """Scales do not count, signs do, and NaN is not judged."""
+    """Scales do not matter, signs do, and NaN is not examined."""
     M = np.diag([1e-9, 1.0, 1e3])
     size = np.diag(M)
     assert condition(M, size) == pytest.approx(1.0, abs=1e-14)
@@ -254,12 +254,12 @@ def test_conditions():
     assert condition(np.zeros((4, 0, 0)), np.zeros(0)).shape == (4,)
 
 
-# trees of many freedoms, whose M is not formed -------------------------------------------------------
+# trees with many DoFs, whose M is not formed -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
 def test_estimated_conditions(kind):
-    """Within 20 % of the condition of M, for all freedoms and for those that are left when some are prescribed."""
+    """Within 20 % of the condition number of M, for all DoFs and for the free ones when some are prescribed."""
     model = sixd.zoo.random_tree(1, kinds=(kind,), rounds=4)
     for k, prescribed in enumerate((frozenset(), frozenset({1, 3}))):
         q, free = model.random_configuration(k), singular.solved_freedoms(model, prescribed)
@@ -270,7 +270,7 @@ def test_estimated_conditions(kind):
 
 
 def test_estimates_of_special_matrices():
-    """Equal pendulums side by side (M is a multiple of 1), a singular state, and NaN."""
+    """Equal pendulums in parallel (M is a multiple of 1), a singular state, and NaN."""
     builder = sixd.ModelBuilder("row of pendulums")
     for k in range(20):
         at = sixd.placement((k, 0, 0))
@@ -282,7 +282,7 @@ def test_estimates_of_special_matrices():
 
 
 def test_usual_sizes_without_the_mass_matrix(monkeypatch):
-    """Both ways give the same sizes and sums in the same configurations; the excess is an estimate."""
+    """Both methods give the same sizes and sums in the same configurations; the excess is an estimate."""
     monkeypatch.setattr(singular, "_TRIED_OF_MANY", singular._TRIED)
     for model in (sixd.zoo.random_tree(0), sixd.zoo.ur_arm(), sixd.zoo.humanoid()):
         formed = singular._usual_sizes(model, frozenset({2}))
@@ -294,8 +294,8 @@ def test_usual_sizes_without_the_mass_matrix(monkeypatch):
         assert estimated.excess <= formed.excess * (1 + 1e-6)
 
 
-def test_large_trees_are_judged_without_the_mass_matrix(monkeypatch):
-    """A row near a singular state is refused with the same words, and others are not."""
+def test_large_trees_are_checked_without_the_mass_matrix(monkeypatch):
+    """A sample near a singular state is rejected with the same message, and others are not."""
     monkeypatch.setattr(singular, "_MANY", 0)
     model = wrist()
     tau = np.ones((3, 3))
@@ -306,7 +306,10 @@ def test_large_trees_are_judged_without_the_mass_matrix(monkeypatch):
 
 
 def test_ordinary_states_of_long_chains_are_not_suspect():
-    """The sums of 400 links are 1e7, twice what is large for robots; of a state that is not ordinary, they are."""
+    """The sums of 400 links are 1e7, twice what is large for robots.
+
+    Only states that are not ordinary are suspect.
+    """
     model = sixd.zoo.autotree(400, skew=0.3)
     weights = watch_weights(model, frozenset(), "float64")
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch in the memory of the processor: taken without copies by functions and kernels, tensors out."""
+"""Tensors of PyTorch in the memory of the CPU: functions and kernels read them without copies, and return tensors."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def assert_same(found, true):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_functions(arm, rng, dtype):
-    """The first call, and those after it, of one row and of batches."""
+    """The first call, and those after it, of one sample and of batches."""
     q, qd, qdd = states(arm, rng, dtype)
     for _ in range(3):
         for rows in (slice(None), 0, slice(0, 0)):
@@ -62,7 +62,7 @@ def test_named_results_choices_and_forces(arm, rng):
 
 
 def test_mixed_with_numpy(arm, rng):
-    """One tensor is enough for tensors out."""
+    """One tensor among the arguments is enough for tensors as results."""
     q, qd, qdd = states(arm, rng)
     assert_same(
         sixd.inverse_dynamics(arm, q, torch.from_numpy(qd), qdd.tolist()), sixd.inverse_dynamics(arm, q, qd, qdd)
@@ -137,7 +137,7 @@ def test_wrong_tensors(arm, rng):
         sixd.mass_matrix(arm, torch.from_numpy(q)[:, :5])
 
 
-def test_other_functions_take_tensors(arm, rng):
+def test_other_functions_accept_tensors(arm, rng):
     """Functions that are not compiled read tensors as arrays."""
     linkage = sixd.zoo.four_bar()
     q = linkage.neutral()
@@ -145,7 +145,7 @@ def test_other_functions_take_tensors(arm, rng):
 
 
 def test_steps_and_simulations(rng):
-    """A step gives tensors; a simulation a trajectory of NumPy arrays."""
+    """A step returns tensors; a simulation returns a trajectory of NumPy arrays."""
     arm = sixd.zoo.planar(2)
     q, qd, tau = (rng.uniform(-1, 1, (ROWS, 2)) for _ in range(3))
     for controller in (tau, lambda t, q, qd: -q):

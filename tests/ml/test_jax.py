@@ -1,4 +1,4 @@
-"""``sixd.jax`` on the processor: the bits of sixd's own functions, JAX's transformations, derivatives of both orders."""
+"""``sixd.jax`` on the CPU: bit-identical to sixd's own functions, JAX's transformations, derivatives of both orders."""
 
 import gc
 import inspect
@@ -37,14 +37,14 @@ def wide():
 
 
 def model_for(name):
-    """A tree on a free joint with a spherical one, or a loop for functions of constraints."""
+    """Return a tree on a free joint with a spherical one, or a loop for functions of constraints."""
     if LIBRARY[name].generic and name not in OPERATIONAL:
         return sixd.zoo.four_bar()
     return sixd.zoo.random_tree(7, kinds=("free", "revolute", "spherical"))
 
 
 def arguments(name, model, rng, batch=(), dtype="float64"):
-    """All arguments of a public function after the model; arrays in the order of its signature."""
+    """Return all arguments of a public function after the model; arrays in the order of its signature."""
     function, values = LIBRARY[name].for_system(model), []
     for p in list(inspect.signature(library(name)).parameters.values())[1:]:
         if p.name == "frame":
@@ -80,7 +80,7 @@ def same_bits(found, expected):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_has_the_bits_of_sixd(name, rng):
-    """One row and a batch, jitted and not, in both dtypes."""
+    """One sample and a batch, jitted and not, in both dtypes."""
     model, function = model_for(name), library(name)
     mirrored = getattr(sj, name)
     for dtype in DTYPES:
@@ -112,7 +112,9 @@ def test_all_names_are_functions_of_the_library():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_joint(kind, rng):
-    """Values, gradients by all inputs against sixd.vjp and differences, and second derivatives against differences."""
+    """Values, gradients with respect to all inputs against sixd.vjp and differences, and second derivatives against
+    differences.
+    """
     model = single_joint(kind)
     q, qd, x = (a for a in arguments("inverse_dynamics", model, rng))
     w = rng.uniform(-1, 1, model.nv)
@@ -131,8 +133,8 @@ def test_every_joint(kind, rng):
         rate = np.stack([model.configuration_rate(q, e) for e in np.eye(model.nv)])
         assert np.allclose(rate @ by_q, kernel.q, rtol=1e-11, atol=1e-11)
         dq = rng.uniform(-1, 1, model.nq)
-        slope = (cost(q + H * dq, qd, x) - cost(q - H * dq, qd, x)) / (2 * H)
-        assert by_q @ dq == pytest.approx(float(slope), rel=1e-6, abs=1e-6)  # of differences
+        difference = (cost(q + H * dq, qd, x) - cost(q - H * dq, qd, x)) / (2 * H)
+        assert by_q @ dq == pytest.approx(float(difference), rel=1e-6, abs=1e-6)  # of differences
         gradient = jax.grad(cost)
         second = jax.jvp(lambda q: gradient(q, qd, x), (q,), (dq,))[1]  # noqa: B023
         change = (gradient(q + H * dq, qd, x) - gradient(q - H * dq, qd, x)) / (2 * H)
@@ -141,8 +143,8 @@ def test_every_joint(kind, rng):
         assert np.allclose(second, again, rtol=1e-9, atol=1e-9)
 
 
-def test_quaternions_are_as_long_as_they_are(rng):
-    """The length of a quaternion has no effect, and so no slope."""
+def test_quaternions_keep_their_length(rng):
+    """The length of a quaternion has no effect, so its derivative is zero."""
     model = single_joint("spherical")
     q, qd, qdd = arguments("inverse_dynamics", model, rng)
     part = next(model.iq[i] for i in model.bodies if model.joints[i].nq == 4)
@@ -217,15 +219,15 @@ def test_vmap_over_some_arguments(arm, rng):
     same_bits(jax.vmap(force)(q), expected)
     same_bits(jax.vmap(force, in_axes=1, out_axes=1)(q), expected)
     same_bits(jax.vmap(lambda a, b: force(q, b, qdd), (None, 0))(q, qd[None]), expected[None])
-    # an argument per mapped row beside a batch inside
+    # an argument with one entry for each mapped sample, and a batch inside
     qds = jnp.asarray(rng.uniform(-1, 1, (6, 3)))
     found = jax.vmap(lambda qd: force(q, qd))(qds)
     same_bits(found, sixd.inverse_dynamics(arm, np.asarray(q), np.asarray(qds)[:, None, None], np.asarray(qdd)))
-    slope = jax.grad(lambda q, qd: force(q, qd)[0])
-    for mapped in (jax.vmap(slope, (0, None)), jax.jit(jax.vmap(slope, (0, None)))):
-        each = np.stack([slope(row, qd) for row in q[0]])
+    gradient = jax.grad(lambda q, qd: force(q, qd)[0])
+    for mapped in (jax.vmap(gradient, (0, None)), jax.jit(jax.vmap(gradient, (0, None)))):
+        each = np.stack([gradient(row, qd) for row in q[0]])
         assert np.allclose(mapped(q[0], qd), each, rtol=1e-13, atol=1e-14)
-    # the gradient by what all rows share is the sum over rows
+    # the gradient with respect to what all samples share is the sum over the samples
     shared = jax.grad(lambda qd: force(q, qd).sum())(qd)
     rows = jax.vmap(jax.vmap(jax.grad(lambda qd, q: force(q, qd).sum()), (None, 0)), (None, 0))(qd, q)
     assert np.allclose(shared, rows.sum((0, 1)), rtol=1e-12)
@@ -242,7 +244,7 @@ def test_broadcasting(arm, rng):
 
 
 def test_scan_and_cond(arm, state):
-    """Inside of JAX's own control flow, and differentiated through it."""
+    """Inside JAX's own control flow, and differentiated through it."""
 
     def move(q, qd):
         def step(carry, _):
@@ -277,7 +279,7 @@ def test_without_jit(arm, state):
 
 
 def test_donated_arrays(arm, rng):
-    """Memory of an argument that JAX may use for the result: not before it was read."""
+    """Memory of an argument that JAX may use for the result: not before it is read."""
     x = rng.uniform(-1, 1, (3, 1000, 3))
     expected = sixd.forward_dynamics(arm, *x)
     donated = jax.jit(lambda q, qd, tau: sj.forward_dynamics(arm, q, qd, tau), donate_argnums=0)
@@ -312,14 +314,14 @@ def test_external_forces(arm, state, rng):
     same_bits(
         sj.inverse_dynamics(arm, *state, f_ext=f_ext), sixd.inverse_dynamics(arm, *map(np.asarray, state), f_ext=f_ext)
     )
-    slope = jax.grad(lambda f: sj.inverse_dynamics(arm, *state, f_ext=f)[0])(f_ext)
+    gradient = jax.grad(lambda f: sj.inverse_dynamics(arm, *state, f_ext=f)[0])(f_ext)
     e = np.eye(6)[2][None] * np.eye(arm.nb)[:, 1:2]
     change = sj.inverse_dynamics(arm, *state, f_ext=f_ext + e)[0] - sj.inverse_dynamics(arm, *state, f_ext=f_ext)[0]
-    assert slope[1, 2] == pytest.approx(float(change), abs=1e-12)
+    assert gradient[1, 2] == pytest.approx(float(change), abs=1e-12)
 
 
 def test_ignored_entries_have_no_gradient(arm, state):
-    """Hybrid dynamics: what is not given may be anything, and a wrench may be a force at a point."""
+    """Hybrid dynamics: ignored entries may be anything, and a wrench may be a force at a point."""
     qdd, tau = jnp.array([1.0, np.nan, np.nan]), jnp.array([np.nan, 0.1, 0.2])
     given = [arm.joint_names[0]]
     found = sj.hybrid_dynamics(arm, given, *state[:2], qdd, tau)
@@ -335,7 +337,7 @@ def test_ignored_entries_have_no_gradient(arm, state):
     )
 
 
-# dtypes and hostile input -----------------------------------------------------------------------------------
+# dtypes and invalid input ---------------------------------------------------------------------------------------
 
 
 def test_float32_without_x64(arm, state):
@@ -382,7 +384,7 @@ def test_errors_name_what_is_wrong(arm, state):
         sj.center_of_mass(massless, np.zeros(0))
 
 
-def test_models_that_are_singular_everywhere_are_refused():
+def test_models_that_are_singular_everywhere_are_rejected():
     b = sixd.ModelBuilder("light")
     b.add_body("body", "world", sixd.Revolute("z"))
     model = b.build()
@@ -390,7 +392,7 @@ def test_models_that_are_singular_everywhere_are_refused():
         sj.forward_dynamics(model, np.zeros(1), np.zeros(1), np.zeros(1))
 
 
-def test_rows_that_are_not_finite_stay_among_themselves(arm, rng):
+def test_samples_that_are_not_finite_affect_no_other(arm, rng):
     q = rng.uniform(-1, 1, (40, 3))
     q[7, 1] = np.nan
     found = sj.forward_dynamics(arm, q, np.zeros(3), np.zeros(3))
@@ -426,7 +428,7 @@ def test_equal_models_share_code():
 
 
 def test_models_are_not_kept(rng):
-    """After JAX's caches are cleared nothing holds a model."""
+    """After JAX's caches are cleared, nothing keeps a model alive."""
 
     def use(k):
         b = sixd.ModelBuilder("one")
@@ -444,7 +446,7 @@ def test_models_are_not_kept(rng):
 
 
 def test_programs_run_after_python_has_dropped_them(arm, rng):
-    """XLA runs a program on a thread of its own, while nothing of it is left in Python."""
+    """XLA runs a program on a thread of its own, while Python keeps no reference to it."""
 
     def motion():
         def step(carry, _):
@@ -472,7 +474,7 @@ print(jax.jit(jax.grad(lambda q: sixd.jax.gravity_force(arm, q).sum()))(np.array
 
 
 def test_programs_that_jax_keeps_on_disk(tmp_path):
-    """A program from the disk finds its code in another process: it holds no addresses."""
+    """A program from the disk gets its code in another process: it contains no addresses."""
     found = []
     for _ in range(2):
         command = [sys.executable, "-c", RELOAD, str(tmp_path)]
@@ -506,7 +508,7 @@ print("done")
 
 
 def test_several_devices():
-    """Sharded arrays, and shard_map with gradients by what is split and by what is shared."""
+    """Sharded arrays, and shard_map with gradients with respect to split and shared arguments."""
     done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, timeout=300)
     assert done.stdout == "done\n", done.stderr
 
@@ -525,7 +527,7 @@ def test_missing_package(tmp_path):
 
 
 def test_plan_of_a_gpu(arm, monkeypatch):
-    """The code that handlers launch, loaded by a driver that is made up; blocks are smaller where rows are wide."""
+    """The code that handlers launch, loaded by a fake driver; blocks are smaller where samples are wide."""
     import fake_gpu
     from sixd.runtime.cuda import driver
 
@@ -550,7 +552,7 @@ def test_plan_of_a_gpu(arm, monkeypatch):
 
 
 def test_stacks_of_frames(rng):
-    """Several frames, by a mapping; a singular pose is NaN in its row."""
+    """Several frames, by a mapping; a singular pose is NaN in its sample."""
     arm, stack = sixd.zoo.panda_arm(), {"tool": "position", "link4": [3, 5]}
     q = arm.random_configuration(rng, size=3)
     for name in ("jacobian", *(name for name in OPERATIONAL if name != "operational_bias")):

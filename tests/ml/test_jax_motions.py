@@ -1,4 +1,4 @@
-"""``sixd.jax.step`` and ``sixd.jax.rollout`` on the processor: sixd's own steps, and derivatives through time."""
+"""``sixd.jax.step`` and ``sixd.jax.rollout`` on the CPU: sixd's own steps, and derivatives through time."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def close(found, expected, tolerance=1e-14):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_of_every_joint(kind, rng):
-    """Values of all methods, and gradients by differences; a whole step may be folded otherwise, in the last digit."""
+    """Values of all methods, and gradients by differences; a whole step may be folded differently, in the last digit."""
     model = single_joint(kind, passive=False)
     q, qd, tau = model.random_configuration(rng), *rng.uniform(-1, 1, (2, model.nv))
     for method in ("rk4", "euler", "implicit"):
@@ -97,7 +97,7 @@ def test_rollout_is_step_after_step(arm, state, rng):
     for k, tau in enumerate(taus):
         q, qd = sixd.step(arm, q, qd, DT, controller=tau)
         close([motion.q[k + 1], motion.qd[k + 1]], [q, qd], 1e-12)  # rounding grows along the motion
-    # batches: rows of the start, of the controls, and by vmap
+    # batches: samples of the start, of the controls, and by vmap
     many = sj.rollout(arm, np.stack([state[0]] * 2), state[1], np.stack([taus] * 3)[:, None], DT)
     assert many.q.shape == (3, 2, 21, 3)
     close([many.q[2, 1]], [motion.q], 1e-13)
@@ -180,7 +180,7 @@ def test_errors(arm, state):
 
 @pytest.mark.parametrize("kind", ["spherical", "free", "revolute"])
 def test_fused_rollouts_are_the_same(kind, rng):
-    """Values, and gradients by the start, controls, f_ext and parameters, of rows that share some of them."""
+    """Values, and gradients with respect to start, controls, f_ext and parameters, of samples that share some of them."""
     model = single_joint(kind, passive=False)
     q, qd = model.random_configuration(rng), rng.uniform(-1, 1, (4, model.nv))
     taus, f_ext = rng.uniform(-1, 1, (4, 12, model.nv)), rng.uniform(-1, 1, (model.nb, 6))
@@ -214,7 +214,7 @@ def test_fused_rollouts_under_vmap(arm, state, rng):
 
 @pytest.mark.parametrize("kind", [sixd.Ground, sixd.RigidGround])
 def test_fused_rollouts_with_contact(kind, rng):
-    """A body that falls on the ground and slides: gradients by differences, through impulses, too."""
+    """A body that falls on the ground and slides: gradients by differences, also through impulses."""
     model = sixd.zoo.falling_sphere()
     ground = kind(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]})
     q = np.array([1.0, 0, 0, 0, 0, 0, 0.12])
@@ -233,7 +233,7 @@ def test_fused_rollouts_with_contact(kind, rng):
         sj.step(model, q, qd, 2e-3, forces=sixd.RigidGround(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]}))
 
 
-def test_fused_rollouts_say_what_they_lack(arm, state):
+def test_fused_rollouts_name_what_is_missing(arm, state):
     def last(tau):
         return sj.rollout(arm, *state, tau, DT, fused=True).q[-1].sum()
 

@@ -1,4 +1,4 @@
-"""sixd.torch on the CPU: values, torch.compile, vmap, models in memory, and hostile arguments."""
+"""sixd.torch on the CPU: values, torch.compile, vmap, models in memory, and invalid arguments."""
 
 import gc
 import itertools
@@ -80,7 +80,7 @@ def test_other_arguments_become_tensors():
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_graphs(backend):
-    """torch.compile(fullgraph=True): functions, steps and rollouts, forward and back."""
+    """torch.compile(fullgraph=True): functions, steps and rollouts, forward and backward."""
     model = smooth(single_joint("free"))
     q, qd, tau = tensors(model)
 
@@ -181,7 +181,7 @@ def test_opcheck():
 
 
 def test_models_are_not_kept():
-    """Calls, gradients and rollouts leave nothing behind."""
+    """Calls, gradients and rollouts leave nothing in memory."""
     gc.collect()
     before = len(operators._CALLS)
     model = smooth(single_joint("free"))
@@ -228,7 +228,7 @@ def test_clearing_the_cache_of_code():
 # errors -------------------------------------------------------------------------------------------
 
 
-def test_hostile_arguments():
+def test_invalid_arguments():
     model = sixd.zoo.planar(2)
     q = torch.zeros(2, dtype=torch.float64)
     with pytest.raises(sixd.ScalarTypeError, match="no argument is a tensor"):
@@ -271,7 +271,7 @@ def test_hostile_arguments():
         st.step(model, q, q, DT, forces="ground")
 
 
-def test_singular_rows_raise_on_the_cpu():
+def test_singular_samples_raise_on_the_cpu():
     model = sixd.zoo.random_tree(2, kinds=("free",))
     q = torch.zeros(2, model.nq, dtype=torch.float64)
     with pytest.raises(sixd.SingularError, match="quaternion"):
@@ -280,7 +280,7 @@ def test_singular_rows_raise_on_the_cpu():
         )
 
 
-def test_second_derivatives_of_rollouts_are_refused():
+def test_second_derivatives_of_rollouts_are_rejected():
     model = sixd.zoo.planar(2)
     q, qd, tau = tensors(model)
     (gradient,) = torch.autograd.grad(st.rollout(model, q, qd, tau[:, None], DT).q.sum(), q, create_graph=True)
@@ -318,7 +318,7 @@ def test_out():
 
 
 def test_stacks_of_frames():
-    """Several frames, by a mapping: values, and gradients beside central differences."""
+    """Several frames, by a mapping: values, and gradients compared with central differences."""
     arm, stack = sixd.zoo.panda_arm(), {"tool": "position", "link4": [3, 5]}
     q = arm.random_configuration(0, size=3)
     for name in ("jacobian", *OPERATIONAL):

@@ -1,7 +1,7 @@
 """sixd.torch on the CPU: gradients of both orders, steps and rollouts.
 
-gradcheck compares with central differences of 1e-6, good to some 1e-7 of the function: its own tolerances, 1e-5 absolute
-and 1e-3 relative, hold here; those of second derivatives are the same.
+gradcheck compares with central differences of 1e-6, accurate to some 1e-7 of the function: its default tolerances, 1e-5
+absolute and 1e-3 relative, hold here; those of second derivatives are the same.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ DT = 0.02
 
 @each_kind
 def test_gradients_of_dynamics(kind):
-    """Inverse and forward dynamics, both orders, by everything."""
+    """Inverse and forward dynamics, both orders, with respect to everything."""
     model = single_joint(kind)
     q, qd, a = tensors(model)
     for function in (st.inverse_dynamics, st.forward_dynamics):
@@ -50,7 +50,7 @@ def test_gradients_of_a_step(kind, method):
 
 @each_kind
 def test_gradients_of_a_rollout(kind):
-    """Dry friction included, which the random tree has."""
+    """With dry friction, which the random tree has."""
     model = single_joint(kind)
     q, qd, _ = tensors(model, rows=2)
     controls = torch.tensor(np.random.default_rng(3).uniform(-1, 1, (2, 3, model.nv)), requires_grad=True)
@@ -76,7 +76,7 @@ def test_gradients_of_configurations():
     for i in model.bodies:
         if isinstance(model.joints[i], sixd.Free):
             radial = (found * q)[:, model.iq[i]][:, :4].sum(dim=-1)
-            assert radial.abs().max() < 1e-12  # a longer quaternion is the same
+            assert radial.abs().max() < 1e-12  # a longer quaternion describes the same orientation
 
 
 def test_ambient_gradient_from_the_tangent_space():
@@ -95,7 +95,7 @@ def test_ambient_gradient_from_the_tangent_space():
 
 
 @pytest.mark.parametrize("name", ["inertia", "gravity", "damping", "armature"])
-def test_gradients_by_parameters(name):
+def test_gradients_with_respect_to_parameters(name):
     model = smooth(single_joint("revolute"))
     values = {
         "inertia": np.array([sixd.Inertia.from_matrix(x).parameters for x in model.inertia[1:]]),
@@ -110,11 +110,11 @@ def test_gradients_by_parameters(name):
     assert gradcheck(lambda p: st.step(model, q, qd, DT, tau=a, parameters={name: p}), (p,))
     controls = a[:, None].repeat(1, 2, 1)
     assert gradcheck(lambda p: tuple(st.rollout(model, q, qd, controls, DT, parameters={name: p})), (p,))
-    one = p.detach()[0].requires_grad_()  # for all rows
+    one = p.detach()[0].requires_grad_()  # for all samples
     assert gradcheck(lambda p: tuple(st.rollout(model, q, qd, controls, DT, parameters={name: p})), (one,))
 
 
-def test_gradients_by_external_forces():
+def test_gradients_with_respect_to_external_forces():
     model = smooth(single_joint("free"))
     q, qd, a = (x.detach() for x in tensors(model))
     force = torch.tensor(np.random.default_rng(5).uniform(-1, 1, (2, model.nb, 6)), requires_grad=True)
@@ -130,7 +130,7 @@ def test_gradients_are_summed_where_tensors_were_broadcast():
     assert gradcheck(lambda q, qd, a: st.forward_dynamics(model, q[:, None], qd, a), (q, one, a))
 
 
-def test_by_the_step():
+def test_gradients_with_respect_to_the_step():
     model = smooth(single_joint("revolute"))
     q, qd, _ = (x.detach() for x in tensors(model))
     dt = torch.tensor(DT, dtype=torch.float64, requires_grad=True)
@@ -148,7 +148,8 @@ def test_steps_and_rollouts_are_those_of_simulations(method, friction):
     q, qd, tau = tensors(model, grad=False)
     motion = st.rollout(model, q, qd, tau[:, None].expand(-1, 5, -1), DT, method=method)
     expected = sixd.simulate(model, q.numpy(), qd.numpy(), 5 * DT, dt=DT, controller=tau.numpy(), method=method)
-    # the midpoint rule of simulations has momenta as its state, and iterates to 1e-12; in line, sums are taken in another order
+    # the midpoint rule of simulations has momenta as its state, and iterates to 1e-12; inline, sums are in another
+    # order
     np.testing.assert_allclose(motion.q, expected.q, atol=1e-9 if method == "midpoint" else 1e-13)
     np.testing.assert_allclose(motion.qd, expected.qd, atol=1e-9 if method == "midpoint" else 1e-12)
     one = st.step(model, q, qd, DT, tau=tau, method=method)
@@ -163,7 +164,7 @@ def test_steps_and_rollouts_are_those_of_simulations(method, friction):
 def test_gradients_of_other_methods(method):
     model = smooth(single_joint("revolute"))
     q, qd, tau = tensors(model)
-    # the midpoint rule iterates to 1e-12, of which differences see 1e-6
+    # the midpoint rule iterates to 1e-12, which differences resolve to 1e-6
     assert gradcheck(lambda *x: st.step(model, *x[:2], DT, tau=x[2], method=method), (q, qd, tau))
     assert gradcheck(lambda *x: tuple(st.rollout(model, *x, DT, method=method)), (q, qd, tau[:, None]))
 
@@ -193,7 +194,7 @@ def test_constraints():
     assert gradcheck(lambda u: tuple(st.rollout(model, q, 0 * u[:, 0], u, DT)), (tau,))
 
 
-def test_no_steps_and_no_rows():
+def test_no_steps_and_no_samples():
     model = single_joint("free")
     q, qd, _ = tensors(model, rows=2)
     motion = st.rollout(model, q, qd, torch.zeros(0, model.nv, dtype=torch.float64), DT)

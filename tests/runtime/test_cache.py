@@ -1,4 +1,4 @@
-"""The cache of machine code: what is stored returns whole or not at all, whatever happens to disk or process."""
+"""The cache of machine code: an entry is read completely or not at all, whatever happens to the disk or the process."""
 
 import contextlib
 import errno
@@ -60,7 +60,7 @@ def test_any_key_stays_in_the_folder(home, key):
     assert only(home).name == cache.digest(key) + ".sixd"
 
 
-def test_every_truncation_is_refused(home):
+def test_every_truncation_is_rejected(home):
     cache.write("key", ENTRY)
     path, data = only(home), only(home).read_bytes()
     for length in range(len(data)):
@@ -71,7 +71,7 @@ def test_every_truncation_is_refused(home):
         assert cache.read("key") is None
 
 
-def test_every_flipped_byte_is_refused(home):
+def test_every_flipped_byte_is_rejected(home):
     cache.write("key", ENTRY)
     path, data = only(home), only(home).read_bytes()
     for place, flip in itertools.product(range(len(data)), (1, 0x80)):
@@ -96,20 +96,20 @@ def test_every_flipped_byte_is_refused(home):
     ],
     ids=range(9),
 )
-def test_other_formats_are_refused_though_their_checksum_holds(home, body):
+def test_other_formats_are_rejected_though_their_checksum_holds(home, body):
     cache.write("key", ENTRY)
     only(home).write_bytes(sealed(body))
     assert cache.read("key") is None
     assert "(damaged)" in str(cache.cache_info())
 
 
-def test_another_key_is_refused(home):
+def test_another_key_is_rejected(home):
     cache.write("other", ENTRY)
     os.replace(only(home), home / (cache.digest("key") + ".sixd"))
     assert cache.read("key") is None
 
 
-def test_what_is_no_file_is_refused(home, tmp_path):
+def test_anything_but_a_file_is_rejected(home, tmp_path):
     cache.write("key", ENTRY)
     path = only(home)
     os.replace(path, tmp_path / "real")
@@ -122,7 +122,7 @@ def test_what_is_no_file_is_refused(home, tmp_path):
         path.unlink()
     path.symlink_to(tmp_path / "real")
     assert cache.read("key") is None
-    cache.write("key", CachedKernel({}, b"new"))  # the link goes, not what it points to
+    cache.write("key", CachedKernel({}, b"new"))  # the link is removed, not its target
     assert cache.read("key") == CachedKernel({}, b"new")
     assert not path.is_symlink()
     assert (tmp_path / "real").stat().st_size > len(ENTRY.image)
@@ -141,7 +141,7 @@ def test_only_the_owner_can_read_and_write(home):
 
 @posix
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_files_that_others_can_write_are_refused(home, mode):
+def test_files_that_others_can_write_are_rejected(home, mode):
     cache.write("key", ENTRY)
     only(home).chmod(mode)
     assert cache.read("key") is None
@@ -151,19 +151,19 @@ def test_files_that_others_can_write_are_refused(home, mode):
 
 @posix
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
-def test_folders_that_others_can_write_are_refused(home, mode):
+def test_folders_that_others_can_write_are_rejected(home, mode):
     cache.write("key", ENTRY)
     home.chmod(mode)
     assert cache.read("key") is None
     with pytest.warns(CacheWarning, match="others can write to it: chmod go-w"):
         cache.write("new", ENTRY)
     assert len(list(home.iterdir())) == 1
-    home.chmod(0o755)  # may be seen, not changed
+    home.chmod(0o755)  # others may read it, but not change it
     assert cache.read("key") == ENTRY
 
 
 @posix
-def test_files_and_folders_of_others_are_refused(home, monkeypatch):
+def test_files_and_folders_of_others_are_rejected(home, monkeypatch):
     cache.write("key", ENTRY)
     with monkeypatch.context() as other:
         other.setattr(os, "geteuid", lambda: 54321)
@@ -177,7 +177,7 @@ def test_files_and_folders_of_others_are_refused(home, monkeypatch):
     assert cache.read("key") is None
 
 
-# the cache needs neither NumPy nor the rest of sixd: a bare package of that name starts in no time
+# the cache needs neither NumPy nor the rest of sixd: an empty package of that name starts fast
 RACE = """
 import sys, time, types
 sys.modules["sixd"] = sixd = types.ModuleType("sixd")
@@ -195,7 +195,7 @@ for k in range(30):
 
 @pytest.mark.long
 def test_processes_race(home):
-    start, package = str(time.time() + 0.5), str(Path(cache.__file__).parents[1])  # all are up by then, or nearly
+    start, package = str(time.time() + 0.5), str(Path(cache.__file__).parents[1])  # by then all are running, or nearly
     command = [sys.executable, "-W", "error", "-c", RACE]
     runs = [subprocess.Popen([*command, str(me), start, package], stderr=subprocess.PIPE) for me in range(8)]
     errors = [run.communicate()[1].decode() for run in runs]
@@ -203,8 +203,8 @@ def test_processes_race(home):
     assert only(home).name.endswith(".sixd")
 
 
-def test_clearing_while_others_write_is_no_trouble(home, monkeypatch):
-    """The temporary file is gone when it is to be moved into place."""
+def test_clearing_while_others_write_is_harmless(home, monkeypatch):
+    """The temporary file is gone when it is to be moved to its place."""
     real = os.replace
 
     def late(source, target):
@@ -249,8 +249,8 @@ def test_a_disk_that_cannot_be_written_warns_once(home, monkeypatch, name, code)
     assert not home.exists() or not list(home.iterdir())
 
 
-def test_a_full_disk_noticed_late(home, monkeypatch):
-    """Most of the bytes are written when the disk is full."""
+def test_a_disk_that_becomes_full_late(home, monkeypatch):
+    """Most of the bytes are written when the disk becomes full."""
 
     class Full:
         def __init__(self, file):
@@ -280,7 +280,7 @@ def test_a_folder_below_a_file(tmp_path, monkeypatch):
         cache.write("key", ENTRY)
     assert cache.read("key") is None
     assert cache.cache_info().entries == cache.clear_cache() == 0
-    # following the advice helps at once, and a second failure stays quiet
+    # following the advice helps at once, and a second failure gives no second warning
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         monkeypatch.setenv("SIXD_CACHE_DIR", str(tmp_path / "file"))
@@ -318,7 +318,7 @@ def test_disabled(home, monkeypatch, off):
     cache.write("key", ENTRY)
     monkeypatch.setenv("SIXD_CACHE_DIR", off)
     monkeypatch.setenv("XDG_CACHE_HOME", str(home.parent))
-    os.replace(home, home.parent / "sixd")  # an entry lies where the cache would be
+    os.replace(home, home.parent / "sixd")  # there is an entry at the place of the cache
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cache.write("new", ENTRY)
@@ -352,7 +352,7 @@ def test_where_the_folder_is(monkeypatch, tmp_path):
 
 @posix
 def test_no_home(monkeypatch, tmp_path):
-    """As in a container whose user has no name."""
+    """Like a container whose user has no name."""
     import pwd
 
     for name in ("HOME", "XDG_CACHE_HOME", "SIXD_CACHE_DIR"):
@@ -379,8 +379,8 @@ def fill(home, count, size=100_000):
 def test_the_least_recently_used_go_first(home, monkeypatch):
     monkeypatch.setenv("SIXD_CACHE_MB", "1")
     fill(home, 12)
-    assert cache.cache_info().entries == 12  # over the limit, but this is looked at now and then only
-    assert cache.read("key0") is not None  # so that it is the last to go
+    assert cache.cache_info().entries == 12  # over the limit, but this is checked only sometimes
+    assert cache.read("key0") is not None  # so that it is removed last
     monkeypatch.setattr(cache, "_writes", itertools.count(32))
     cache.write("new", CachedKernel({}, bytes(100_000)))
     info = cache.cache_info()
@@ -411,7 +411,7 @@ def test_the_limit(monkeypatch, text, limit):
 
 
 def strangers(home):
-    """Files that are not the cache's, some with names much like its own."""
+    """Files that do not belong to the cache, some with similar names."""
     name = "0" * 40
     home.mkdir(exist_ok=True, mode=0o700)
     (home.parent / "precious").write_text("precious")
@@ -441,7 +441,7 @@ def test_stale_temporaries_go_with_the_first_write(home):
     assert set(kept) <= set(home.iterdir())
 
 
-def test_clear_removes_only_what_is_ours(home):
+def test_clear_removes_only_our_files(home):
     assert cache.clear_cache() == 0  # no folder yet
     kept = strangers(home)
     fill(home, 3, size=10)

@@ -1,4 +1,6 @@
-"""Calls that go from Python to compiled code at once: the same bits as by the long way, and nothing that they should not take."""
+"""Calls that go directly from Python to compiled code: bit-identical to general calls, and only for arguments that they
+support.
+"""
 
 import copy
 import ctypes
@@ -77,7 +79,7 @@ def same(a, b):
 
 @pytest.fixture
 def direct():
-    """A context inside of which no call may go the long way."""
+    """Return a context in which no call may take the general path."""
 
     class Direct:
         def __enter__(self):
@@ -96,7 +98,7 @@ def direct():
 
 
 def awkward(x):
-    """The same numbers in another layout, which only the long way takes."""
+    """Return the same numbers in another layout, which only the general path supports."""
     wide = np.zeros((*x.shape, 2), x.dtype)
     wide[..., 1] = x
     return wide[..., 1]
@@ -110,13 +112,13 @@ def awkward(x):
 @each_way
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("kind", JOINT_KINDS)
-def test_the_bits_are_those_of_the_long_way(kind, name, way, dtype, direct):
-    """One row and batches, with and without out, on every joint type: entry, loop and general path agree."""
+def test_direct_calls_are_bit_identical_to_general_ones(kind, name, way, dtype, direct):
+    """One sample and batches, with and without out, on every joint type: entry, loop and general path agree."""
     model = single_joint(kind)
     call = caller(way, name, model, dtype)
     takes_out = way == "kernel" or name != "integrate"
     for batch in ((), (3,)):
-        call(*draw(model, name, batch, dtype))  # provide both forms
+        call(*draw(model, name, batch, dtype))  # provides both forms
     whole = draw(model, name, (40,), dtype)
     rows = [as_tuple(call(*(x[k].copy() for x in whole))) for k in range(40)]
     for batch in BATCHES:
@@ -153,7 +155,7 @@ def test_results_are_new_arrays_of_their_own(dtype, direct):
 
 
 def test_both_widths_by_one_public_function(direct):
-    """float32 is found without a choice: the same function, the same model, in turns."""
+    """float32 is recognised without a choice: the same function and the same model, alternating."""
     model = sixd.zoo.planar(2)
     both = {dtype: draw(model, "inverse_dynamics", (), dtype) for dtype in DTYPES}
     first = {dtype: sixd.inverse_dynamics(model, *both[dtype]) for dtype in DTYPES}
@@ -165,7 +167,7 @@ def test_both_widths_by_one_public_function(direct):
 
 @each_way
 def test_only_what_is_needed_is_compiled(way, monkeypatch):
-    """One row needs no code for batches, and the other way round; each is provided at the first call that needs it."""
+    """One sample needs no code for batches, and vice versa; each is compiled at the first call that needs it."""
     provided, install = [], routine.Routine._install
     monkeypatch.setattr(routine.Routine, "_install", lambda self, form: provided.append(form) or install(self, form))
     call, one, many = (
@@ -185,7 +187,7 @@ def test_only_what_is_needed_is_compiled(way, monkeypatch):
     assert provided[2:] == ["loop"]
 
 
-# arguments that are not taken ------------------------------------------------------------------------------------
+# arguments that direct calls do not support --------------------------------------------------------------------------
 
 
 class Subclass(np.ndarray):
@@ -216,7 +218,7 @@ ODD_OUT = {
 @each_way
 @pytest.mark.parametrize("odd", ODD_OUT)
 def test_out_of_other_kinds(odd, way):
-    """What the long way writes into has the same numbers; what it refuses is refused with its message."""
+    """What the general path writes into gets the same numbers; what it rejects is rejected with its message."""
     model = sixd.zoo.planar(2)
     call = caller(way, "inverse_dynamics", model, "float64")
     rng = np.random.default_rng(1)
@@ -247,7 +249,9 @@ def test_out_of_other_kinds(odd, way):
     "form", ["list", "tuple of three", "one array", "equal arrays", "overlapping", "in an input", "good"]
 )
 def test_out_of_several_outputs(form, way):
-    """A tuple of arrays is taken at once; a list, and arrays that overlap, by the long way, with the same result."""
+    """A tuple of arrays is supported directly; a list, and overlapping arrays, take the general path, with the same
+    result.
+    """
     call, arrays = caller(way, "energy", ARM, "float64"), draw(ARM, "energy", (6,))
     expected = call(*arrays)
     line, buffer = np.zeros(9), np.zeros((6, 2))
@@ -275,7 +279,7 @@ def test_out_of_several_outputs(form, way):
 
 @each_way
 def test_keywords(way, direct):
-    """Names in any order; unknown and repeated ones are refused as before."""
+    """Names in any order; unknown and repeated ones raise the same errors as before."""
     model = sixd.zoo.planar(2)
     call, (q, qd, qdd) = caller(way, "inverse_dynamics", model, "float64"), draw(model, "inverse_dynamics", ())
     expected, out = call(q, qd, qdd), np.zeros(2)
@@ -301,7 +305,7 @@ def test_keywords(way, direct):
             call()
 
 
-def test_a_function_without_out_refuses_it():
+def test_a_function_without_out_rejects_it():
     model, (q, v) = sixd.zoo.planar(2), draw(ARM, "integrate", ())
     for _ in range(3):
         library("integrate")(model, q, v)
@@ -360,7 +364,7 @@ def test_arrays_of_other_kinds(odd, place, way):
 
 @pytest.mark.long
 def test_no_reference_is_lost():
-    """10,000 calls of each kind leave all reference counts as they were."""
+    """10,000 calls of each kind leave all reference counts unchanged."""
     model = sixd.zoo.planar(2)
     kernel_ = sixd.compile(sixd.energy, model)
     q, v = np.array([0.3, 0.5]), np.array([1.0, -2.0])
@@ -403,7 +407,7 @@ def test_no_reference_is_lost():
 
 
 def test_a_kernel_is_freed_with_its_code():
-    """A kernel, its plan and its routine go when the last reference goes, as far as the collector is concerned."""
+    """A kernel, its plan and its routine are freed with the last reference, as far as the collector is concerned."""
     kernels = [sixd.compile(sixd.mass_matrix, sixd.zoo.planar(2)) for _ in range(3)]
     for x in kernels:
         x(np.zeros(2))
@@ -419,7 +423,7 @@ def test_a_kernel_is_freed_with_its_code():
 
 @pytest.mark.long
 def test_many_systems_at_once(direct):
-    """More systems than slots: each has its own numbers, found at once or not."""
+    """More systems than slots: each has its own numbers, whether it is in a slot or not."""
     length = np.linspace(0.5, 2, 700)
     q = np.array([0.3])
     models = [sixd.zoo.pendulum(1).with_gravity((0, 0, -float(g))) for g in length]
@@ -433,8 +437,8 @@ def test_many_systems_at_once(direct):
 
 
 @pytest.mark.long
-def test_a_system_that_takes_the_address_of_another():
-    """The table forgets a system when it goes: one at the same address has numbers of its own."""
+def test_a_system_at_the_address_of_another():
+    """The table forgets a system when it is freed: one at the same address has numbers of its own."""
     q, seen = np.array([0.3]), set()
     for g in np.linspace(1, 9, 200):
         model = sixd.zoo.pendulum(1).with_gravity((0, 0, -float(g)))
@@ -458,7 +462,7 @@ def test_slots_of_dead_systems_are_empty():
     assert {s[1] for s in filled} <= addresses
     assert filled
     del names, name
-    for k in "12":  # the names are kept as long as their addresses are known
+    for k in "12":  # the names are kept as long as their addresses are in the table
         text = "".join(["link", k])
         assert same(sixd.pose(model, np.zeros(2), text), sixd.pose(model, [0.0, 0.0], text))
     del model
@@ -488,8 +492,8 @@ def test_frames_by_any_string(direct):
         sixd.pose(model, q, "link3")
 
 
-def test_choices_other_than_the_usual(direct):
-    """Each combination has its own code; literals are found at once, other objects by the long way."""
+def test_choices_other_than_the_defaults(direct):
+    """Each combination has its own code; literals are looked up directly, other objects take the general path."""
     model, q = sixd.zoo.planar(2), np.array([0.3, 0.5])
     qd, qdd = np.array([1.0, -2.0]), np.array([0.4, 0.6])
     words = ("body", "world", "aligned")
@@ -539,7 +543,9 @@ def test_the_memo_is_cleared_between_calls(direct):
 
 @each_way
 def test_threads_at_once(way):
-    """One kernel in eight threads, rows and long batches, from the first call on: each result has its own numbers."""
+    """One kernel in eight threads, single samples and long batches, from the first call on: each result has its own
+    numbers.
+    """
     model = sixd.zoo.planar(2)
     call = caller(way, "inverse_dynamics", model, "float64")
     jobs = [draw(model, "inverse_dynamics", batch, seed=k) for k, batch in enumerate([(), (5,), (3000,), ()] * 2)]
@@ -588,7 +594,7 @@ def together(work, count):
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_forks():
-    """A child calls what its parent has attached, and attaches more."""
+    """A child calls the code that its parent attached, and attaches more."""
     code = """
         import os, threading
         import numpy as np
@@ -638,7 +644,7 @@ def test_public_functions_behave_as_functions():
 
 
 def test_a_kernel_without_arrays_or_with_too_many():
-    """Calls of no array, of 17 dimensions and of 63 arrays stay with the long way, or not, with the right numbers."""
+    """Calls of no array, of 17 dimensions and of 63 arrays have the right numbers, on whichever path."""
     nothing = sixd.compile(lambda: np.array([1.0, 2.0]), ARM)
     deep = sixd.compile(lambda x: x.reshape((1,) * 17), ARM, shapes={"x": (1,)})
     names = [f"x{k}" for k in range(63)]
@@ -657,7 +663,7 @@ def test_a_kernel_without_arrays_or_with_too_many():
 
 
 def test_an_object_can_be_called_from_the_start():
-    """Until code is attached, and where the layout of objects is not known, objects are called by ``__call__``."""
+    """Until code is attached, and where the layout of objects is unknown, objects are called by ``__call__``."""
     entry = calls.FastCall([(2,)], [(2,)], fallback=lambda *arrays, out=None: (len(arrays), out))
     assert entry(1, 2, out=3) == (2, 3)
     word = ctypes.c_uint64.from_address(id(entry) + 16)

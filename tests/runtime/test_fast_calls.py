@@ -1,4 +1,4 @@
-"""Fast calls check themselves at first use; where that fails, or if they are off, calls go the long way."""
+"""Fast calls check themselves at first use; if that fails, or if they are off, calls take the general path."""
 
 import os
 import subprocess
@@ -46,7 +46,7 @@ def test_fast_calls_can_be_turned_off():
 
 
 @pytest.mark.skipif(bool(cpython._fault()), reason="another Python: all calls go the long way")
-def test_a_fault_is_said_once_and_calls_go_the_long_way():
+def test_a_fault_is_reported_once_and_calls_take_the_general_path():
     before = "cpython._fault = lambda: 'a fast call differs from a plain one'"
     bits, _, _, attached, warned = run(before)
     assert (attached, warned) == ("False", "1")

@@ -1,4 +1,4 @@
-"""Machine code for other computers: Windows' calling convention and memory, keys of processors."""
+"""Machine code for other computers: Windows' calling convention and memory, keys of CPUs."""
 
 import ctypes
 import mmap
@@ -34,7 +34,7 @@ define void @loop(ptr %f, ptr %arrays, ptr %rows, ptr %steps, ptr %context) noun
 
 
 def on_windows(monkeypatch, make, *arguments):
-    """What ``make`` returns where LLVM is that of Windows."""
+    """Return the result of ``make`` as if LLVM were that of Windows."""
     with monkeypatch.context() as patch:
         patch.setattr(load_llvm(), "get_process_triple", lambda: "x86_64-pc-windows-msvc")
         return make(*arguments)
@@ -50,7 +50,7 @@ def module(form, dtype="float64"):
 
 @pytest.fixture
 def bridge():
-    """Functions that call functions of Windows, given by their addresses, by form."""
+    """Return functions that call functions of Windows, by their addresses, one for each signature."""
     llvm = load_llvm()
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(BRIDGE), machine)
@@ -89,7 +89,7 @@ def test_code_for_windows_is_linked_and_runs(form, bridge, monkeypatch, rng):
 @x86
 @pytest.mark.parametrize("size", [8, 4096, 4104, 12288, 1_000_000])
 def test_stack_is_probed(size, bridge, monkeypatch):
-    """A function with more than a page of variables touches the stack page by page, as Windows demands, and is right."""
+    """A function with more than a page of variables touches the stack page by page, as Windows requires, and is right."""
     text = f"""
         define i1 @entry(ptr %arrays, ptr %context) nounwind {{
           %own = alloca [{size} x i8], align 8
@@ -119,7 +119,7 @@ def test_calls_for_windows_are_linked(form, monkeypatch):
 
 
 class Kernel32:
-    """Windows' functions of memory, on this system's."""
+    """Windows' functions of memory, built on this system's."""
 
     def __init__(self):
         self.pages = {}
@@ -141,7 +141,7 @@ class Kernel32:
 
 
 def test_memory_on_windows(monkeypatch):
-    """Code is copied into pages of Windows, which are freed with what keeps them."""
+    """Code is copied into pages of Windows, which are freed with the object that keeps them."""
     kernel = Kernel32()
     monkeypatch.setattr(machine_code, "_kernel32", lambda: kernel)
     base, keep = machine_code._map_on_windows(b"\x90\xc3")
@@ -155,8 +155,8 @@ def test_memory_on_windows(monkeypatch):
 
 
 @pytest.fixture
-def processor(monkeypatch):
-    """The key of a processor of that kind, with these features in the words of LLVM."""
+def cpu_key(monkeypatch):
+    """Return the key of a CPU of that kind, with these features in LLVM's names."""
     llvm = load_llvm()
     caches = (host, targets._processor)
 
@@ -177,9 +177,9 @@ def processor(monkeypatch):
         cached.cache_clear()
 
 
-def test_keys_of_arm_processors_have_llvms_features(processor):
-    """Code that uses SVE2 is not found by a processor without it, though NumPy reports the same features."""
-    keys = [processor("aarch64", f) for f in (["neon", "sve"], ["neon", "sve", "sve2"], ["neon", "sve"])]
+def test_keys_of_arm_cpus_have_llvms_features(cpu_key):
+    """Code that uses SVE2 is not loaded on a CPU without it, even if NumPy reports the same features."""
+    keys = [cpu_key("aarch64", f) for f in (["neon", "sve"], ["neon", "sve", "sve2"], ["neon", "sve"])]
     assert keys[0] != keys[1]
     assert keys[0] == keys[2]
-    assert processor("x86_64", ["avx"]) == processor("x86_64", ["avx2"])  # NumPy's: without LLVM
+    assert cpu_key("x86_64", ["avx"]) == cpu_key("x86_64", ["avx2"])  # NumPy's: without LLVM

@@ -1,4 +1,4 @@
-"""Several processes, one for each GPU: who has which GPU and which rows; results do not depend on it."""
+"""Several processes, one for each GPU: which process has which GPU and which samples; results do not depend on it."""
 
 import itertools
 import math
@@ -30,7 +30,7 @@ def _plain_environment(monkeypatch):
 @pytest.fixture
 def gpus(monkeypatch):
     """A machine with three GPUs."""
-    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # code that was loaded by another driver
+    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # without code that was loaded by another driver
     yield install(monkeypatch, devices=3)
     driver.is_installed.cache_clear()
 
@@ -45,7 +45,7 @@ def no_driver(monkeypatch):
 
 
 def become(monkeypatch, rank, size):
-    """Be a process of several on one machine, as torchrun starts them."""
+    """Be one of several processes on one machine, as torchrun starts them."""
     for name, value in (("LOCAL_RANK", rank), ("RANK", rank), ("WORLD_SIZE", size)):
         monkeypatch.setenv(name, str(value))
 
@@ -55,7 +55,7 @@ def become(monkeypatch, rank, size):
 
 def test_the_gpu_of_a_process(gpus, monkeypatch):
     assert sixd.cuda.local_device() == 0
-    for name in NAMES[2::-1]:  # torchrun's name counts most
+    for name in NAMES[2::-1]:  # torchrun's name has priority
         found = []
         for rank in range(5):
             monkeypatch.setenv(name, str(rank))
@@ -90,7 +90,7 @@ def test_without_a_driver(no_driver, monkeypatch):
         sixd.compile(sixd.mass_matrix, sixd.zoo.pendulum(), target="cuda")
 
 
-# the rows ---------------------------------------------------------------------------------------------------
+# the samples ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
@@ -155,7 +155,7 @@ def test_wrong_counts(count):
 
 
 def in_shares(monkeypatch, size, count, compute):
-    """Compute the rows of each of several processes, one after the other; join what ``compute(rows, gpu)`` gives."""
+    """Compute the samples of each of several processes, one after another; join the results of ``compute(rows, gpu)``."""
     parts = []
     for rank in range(size):
         become(monkeypatch, rank, size)
@@ -170,7 +170,7 @@ def in_shares(monkeypatch, size, count, compute):
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_functions_in_shares(size, dtype, gpus, monkeypatch, rng):
-    """Rows computed by several processes on several GPUs are those of one call, and of the processor."""
+    """Samples computed by several processes on several GPUs equal those of one call, and those of the CPU."""
     model, count = sixd.zoo.ur_arm(), 37
     states = [rng.uniform(-1, 1, (count, 6)).astype(dtype) for _ in range(3)]
 
@@ -191,7 +191,7 @@ def test_functions_in_shares(size, dtype, gpus, monkeypatch, rng):
 
 @fused
 def test_rollouts_in_shares(gpus, monkeypatch, rng):
-    """The same for all steps of a motion, recorded, with masses of each row."""
+    """The same for all steps of a motion, recorded, with masses of each sample."""
     model, count, counts = sixd.zoo.pendulum(2), 11, np.array([3, 2, 2])
     run = sixd.Scenario(model, parameters={"gravity": rng.normal(size=(count, 3))})
     q, qd = rng.normal(size=(2, count, 2))

@@ -1,4 +1,4 @@
-"""Who made a piece of machine code: builds of sixd and of LLVM are told apart by their contents, never by their times."""
+"""Where machine code comes from: builds of sixd and of LLVM are distinguished by their contents, never by their times."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ TIME = 1_600_000_000 * 10**9  # ns
 
 
 def small_package(folder, init="x = 1"):
-    """As much of sixd as the cache needs, all files of one time; every change of ``init`` is of one size."""
+    """As much of sixd as the cache needs, all files with one time; every change of ``init`` has one size."""
     for name in SMALL:
         (folder / "sixd" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / name, folder / "sixd" / name)
@@ -40,7 +40,9 @@ def zipped(folder):
 
 
 def run(place, code, **env):
-    """What a process prints that takes sixd from there; it leaves no compiled Python behind, which goes by times."""
+    """Return the output of a process that imports sixd from there; it writes no compiled Python, which depends on
+    times.
+    """
     environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", **env}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -52,7 +54,7 @@ FINGERPRINT = "from sixd.runtime import cache; print(cache.fingerprint())"
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_builds_of_one_size_and_time(form, tmp_path):
-    """The contents tell builds apart, and nothing else does: not even where they lie."""
+    """Only the contents distinguish builds, not even their places."""
     packages = [small_package(tmp_path / f"{k}", init) for k, init in enumerate(("x = 1", "x = 2", "x = 1"))]
     places = [zipped(p) if form == "zip" else p for p in packages]
     first, second, third = (run(place, FINGERPRINT) for place in places)
@@ -80,7 +82,7 @@ CHANGES = {
 @pytest.mark.parametrize("form", ["folder", "zip"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changed_since_it_was_loaded(change, form, tmp_path):
-    """Then the process neither reads nor writes; an untouched one does both."""
+    """Then the process neither reads nor writes; an unchanged one does both."""
     place = small_package(tmp_path / "build")
     place = zipped(place) if form == "zip" else place
     path = place if form == "zip" else place / "sixd/locks.py"
@@ -89,7 +91,7 @@ def test_what_changed_since_it_was_loaded(change, form, tmp_path):
 
 
 def test_what_did_not_change(tmp_path):
-    """The cache is used; a command that changes (it has no part in compiled code) is no reason against it."""
+    """The cache is used; a change of a command does not matter, because compiled code does not depend on it."""
     place = small_package(tmp_path / "build")
     env = {"CHANGE": str(place / "sixd/cli/__init__.py"), "SIXD_CACHE_DIR": str(tmp_path / "cache")}
     code = CHANGED.replace("\nCHANGE\n", "\nos.unlink(path)\n")
@@ -97,7 +99,7 @@ def test_what_did_not_change(tmp_path):
 
 
 def test_files_of_a_package(tmp_path):
-    """Python files alone, links and circles included."""
+    """Python files only, including links and circles."""
     (tmp_path / "sub" / "__pycache__").mkdir(parents=True)
     for name in ("a.py", "sub/b.py", "sub/c.txt", "sub/__pycache__/d.py"):
         (tmp_path / name).write_text("x = 1")
@@ -113,7 +115,7 @@ def test_files_of_a_package(tmp_path):
 
 @pytest.mark.parametrize("change", ["_version.py", "binding/libllvmlite.so", "nothing"])
 def test_llvm_is_part_of_the_key(change, tmp_path):
-    """Another version of llvmlite, or another build of its library, makes other code; it is not loaded for that."""
+    """Another version of llvmlite, or another build of its library, makes other code; then this code is not loaded."""
     place, llvm = small_package(tmp_path / "build"), tmp_path / "build" / "llvmlite"
     (llvm / "binding").mkdir(parents=True)
     (llvm / "__init__.py").write_text("raise SystemError('loaded')")
@@ -134,7 +136,7 @@ print(sixd.__file__, float(sixd.inverse_dynamics(arm, [0.0], [0.0], [1.0])[0]), 
 
 @pytest.mark.long
 def test_two_builds_share_a_cache(tmp_path):
-    """Whole copies of sixd, equal in sizes and times: each computes by its own source."""
+    """Whole copies of sixd, equal in sizes and times: each computes with its own source."""
     values = []
     for k, weight in enumerate(("1 *", "3 *")):
         place = tmp_path / f"{k}"

@@ -1,4 +1,4 @@
-"""Handlers of XLA's interface, called with call frames made here: no JAX and no GPU is needed."""
+"""Handlers of XLA's interface, called with call frames made here: neither JAX nor a GPU is needed."""
 
 import ctypes
 
@@ -27,7 +27,7 @@ def loaded():
 
 
 class Frame:
-    """A call frame, as XLA makes it, with a table of functions."""
+    """A call frame like XLA's, with a table of functions."""
 
     def __init__(self, inputs=(), outputs=(), words=(0, 0), metadata=False):
         self.messages = []
@@ -86,7 +86,10 @@ class Frame:
 
 
 def test_handlers_have_the_version_of_xla(loaded):
-    """That of the call frame; that of the header, if it has none. Those of GPUs can be recorded in graphs."""
+    """The version of the call frame; the version of the header if the frame has none.
+
+    Handlers of GPUs can be recorded in graphs.
+    """
     for name, traits in (("cpu", 0), ("cuda", 1)):
         frame = Frame(metadata=True)
         assert frame.call(loaded.address(name)) is None
@@ -98,7 +101,7 @@ def test_handlers_have_the_version_of_xla(loaded):
         assert frame.metadata[3] == 5 << 32
 
 
-def test_code_gets_arrays_rows_and_steps(loaded):
+def test_code_gets_arrays_samples_and_steps(loaded):
     seen = []
 
     def loop(args, dims, steps, context):
@@ -127,7 +130,7 @@ def test_code_gets_arrays_rows_and_steps(loaded):
     frame = Frame([x[0], y], [z[0]], [0x1234_5678_9ABC, 1, 0, 0, 0])
     assert frame.call(loaded.address("cpu")) is None
     assert seen.pop() == [addresses]
-    # a plan that nothing holds stays for some time
+    # a plan without references stays for some time
     del plans
     assert frame.call(loaded.address("cpu")) is None
     for k in range(_RELEASED):
@@ -151,7 +154,7 @@ def test_lack_of_memory_is_an_error(loaded):
 
 
 def test_kernels_are_launched_on_the_stream(loaded):
-    """The arguments of a kernel: addresses, distances of rows, the number of rows, the count."""
+    """The arguments of a kernel: addresses, strides, the number of samples, the count."""
     seen, answer = [], [0]
 
     def launch(function, bx, by, bz, tx, ty, tz, shared, stream, pointers, extra):
@@ -202,7 +205,7 @@ def test_kernels_are_launched_on_the_stream(loaded):
 
 
 def test_table_grows_and_forgets():
-    """Many plans, held or not: the table has those that are held, and the latest others."""
+    """Many plans, referenced or not: the table has those that are referenced, and the latest others."""
     table = PlanTable()
     held = [table.find(key, lambda key=key: XlaPlan([key], None)) for key in range(1, 400)]
     for key in range(1000, 5000):

@@ -1,4 +1,4 @@
-"""The bounded problem of joint rows against its conditions, and against every choice of states."""
+"""The bounded problem of joint impulses: its conditions, and a comparison with every choice of states."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ FAR = 1e30
 
 
 def problems(rng, k, rows, condition=1e4):
-    """W (rows, k, k) symmetric and positive definite, velocities and bounds of friction (rows, k)."""
+    """Return W (samples, k, k) symmetric and positive definite, velocities and bounds of friction (samples, k)."""
     Q = np.linalg.qr(rng.normal(size=(rows, k, k)))[0]
     W = np.einsum("nij,nj,nkj->nik", Q, condition ** rng.uniform(-1, 0, (rows, k)), Q)
     v = rng.normal(size=(rows, k)) * 10 ** rng.uniform(-2, 1, (rows, 1))
@@ -22,7 +22,7 @@ def problems(rng, k, rows, condition=1e4):
 
 
 def solved(W, v, lo, hi, low=None, high=None, dtype="float64"):
-    """Impulses (rows, k), states, iterations, and whether all rows agree: by the program as NumPy evaluates it."""
+    """Return impulses (samples, k), states, iterations, and whether all agree: from the program, as NumPy evaluates it."""
     rows, k = v.shape
     response = DenseResponse(k, k)
     program = iteration(response, k, low is not None, dtype)
@@ -40,7 +40,7 @@ def solved(W, v, lo, hi, low=None, high=None, dtype="float64"):
 
 
 def residual(W, v, lo, hi, l):
-    """How far impulses are from min ½ lᵀW l + lᵀv within lo and hi, in parts of the largest bound."""
+    """Return how far impulses are from min ½ lᵀW l + lᵀv within lo and hi, relative to the largest bound."""
     u, d = v + np.einsum("nij,nj->ni", W, l), np.einsum("nii->ni", W)
     return np.abs(l - np.clip(l - u / d, lo, hi)).max(axis=1) / hi.max(axis=1)
 
@@ -56,7 +56,7 @@ def test_random_problems(k, rows, rng):
 
 
 def test_bounds_that_meet_and_differ(rng):
-    """Rows without friction, and bounds that do not contain 0, as after a joint has turned."""
+    """Joints without friction, and bounds that do not contain 0, as after a joint has reversed."""
     W, v, b = problems(rng, 5, 1000)
     lo, hi = -b * rng.uniform(0, 1, b.shape), b * rng.uniform(-0.5, 1, b.shape)
     lo, hi = np.minimum(lo, hi), np.maximum(lo, hi)
@@ -68,7 +68,7 @@ def test_bounds_that_meet_and_differ(rng):
 
 
 def test_limits_against_every_choice_of_states(rng):
-    """Five states a row: the one choice in which all rows agree with their graphs is found."""
+    """Five states a joint: the result is the one choice in which all joints agree with their graphs."""
     k, rows = 3, 200
     W, v, b = problems(rng, k, rows, condition=100)
     low, high = -rng.uniform(0, 2, (rows, k)), rng.uniform(0, 2, (rows, k))
@@ -80,7 +80,7 @@ def test_limits_against_every_choice_of_states(rng):
 
 
 def by_trying(W, v, b, low, high):
-    """The impulses (k,) of the states, among all, with which every row agrees."""
+    """Return the impulses (k,) of the states, among all, with which every joint agrees."""
     k = len(v)
     for states in product((-2, -1, 0, 1, 2), repeat=k):
         free = [i for i in range(k) if states[i] in (-2, 0, 2)]
@@ -106,7 +106,7 @@ def agrees(state, l, u, b, low, high, slack=1e-9):
 
 
 def tree_matrix(rng, parent):
-    """A positive definite matrix with the zeros of a tree."""
+    """Return a positive definite matrix with the zeros of a tree."""
     n = len(parent)
     L = np.eye(n)
     for i in range(n):
@@ -118,7 +118,7 @@ def tree_matrix(rng, parent):
 
 
 def test_sparse_and_dense_agree(rng):
-    """Through a whole recipe, with freedoms that are no rows; and locked responses against matrices."""
+    """Through a whole recipe, with DoFs that are not in the problem; and locked responses compared with matrices."""
     parent, freedoms = (-1, 0, 1, 1, 3, 0), (0, 2, 4, 5)
     M = tree_matrix(rng, parent)
     n, k = len(parent), len(freedoms)

@@ -1,4 +1,4 @@
-"""The bounded problem of dry friction in states of robots, beside an independent solver; no cycles."""
+"""The bounded problem of dry friction in states of robots, compared with an independent solver; no cycles."""
 
 import dataclasses
 
@@ -20,10 +20,10 @@ FILES = {
 
 
 def solve(response, data, W, v, bound):
-    """Run the traced program on rows; returns the impulses (n, k) and the iterations (n,), MOST + 1 where not solved."""
+    """Run the traced program on samples; return the impulses (n, k) and the iterations (n,), MOST + 1 where not solved."""
     n, k = v.shape
     diagonal = np.einsum("nii->ni", W)
-    alone = -v / diagonal  # the impulse that would stop each row alone: the first guess of a step
+    alone = -v / diagonal  # the impulse that would stop each joint alone: the initial guess of a step
     guess = np.where(alone >= bound, 1.0, np.where(alone <= -bound, -1.0, 0.0))
     carried = [np.zeros((n, *shape)) for shape in response.carried.values()]
     state = [guess, np.full(n, k + 1.0), np.full(n, float(PATIENCE)), *carried, np.zeros(n)]
@@ -38,20 +38,20 @@ def solve(response, data, W, v, bound):
 
 
 def lower(W):
-    """The data of a dense response."""
+    """Return the data of a dense response."""
     i, j = np.tril_indices(W.shape[1])
     return [W[:, i, j]]
 
 
 def residual(W, v, bound, l):
-    """By how much of the largest bound impulses differ from those that their velocities ask for."""
+    """Return by how much impulses differ from those that their velocities require, relative to the largest bound."""
     after = v + np.einsum("nij,nj->ni", W, l)
     wanted = np.clip(l - after / np.einsum("nii->ni", W), -bound, bound)
     return (np.abs(wanted - l) / bound.max(axis=1, keepdims=True)).max()
 
 
 def gauss_seidel(W, v, bound, sweeps):
-    """Projected Gauss–Seidel on rows: another way to the same impulses, and a long one."""
+    """Projected Gauss–Seidel: another method for the same impulses, with many iterations."""
     l, after = np.zeros_like(v), v.copy()
     for _ in range(sweeps):
         for i in range(v.shape[1]):
@@ -76,11 +76,11 @@ def test_robots(name, rng):
     dense, sparse = DenseResponse(len(rows), model.nv), SparseResponse(tuple(rows.tolist()), tuple(model.dof_parent))
     l, count = solve(dense, lower(W), W, v, bound)
     assert residual(W, v, bound, l) <= 1e-10
-    assert np.mean(count <= 8) >= 0.998  # of 10,000 states 99.9 %
+    assert np.mean(count <= 8) >= 0.998  # 99.9 % of 10,000 states
     some, entries = slice(200), np.array(sparse._entries)
     other, _ = solve(sparse, [M[some, entries[:, 0], entries[:, 1]]], W[some], v[some], bound[some])
     assert residual(W[some], v[some], bound[some], other) <= 1e-10
-    np.testing.assert_allclose(l[some], other, atol=1e-9 * bound.max())  # W has a condition of up to 1e5
+    np.testing.assert_allclose(l[some], other, atol=1e-9 * bound.max())  # W has a condition number of up to 1e5
 
 
 def test_an_independent_solver(rng):
@@ -90,13 +90,13 @@ def test_an_independent_solver(rng):
     W = A @ A.swapaxes(1, 2) + np.eye(k)
     v, bound = 5 * rng.normal(size=(n, k)), 10 ** rng.uniform(-1, 1, (n, k))
     l, _ = solve(DenseResponse(k, k), lower(W), W, v, bound)
-    np.testing.assert_allclose(l, gauss_seidel(W, v, bound, 3000), atol=1e-8)  # it has not quite arrived
+    np.testing.assert_allclose(l, gauss_seidel(W, v, bound, 3000), atol=1e-8)  # it has not fully converged
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("k", "decades", "count"), [(6, 3, 60_000), (12, 4, 27_000), (20, 4, 13_000)])
 def test_no_cycles(k, decades, count, rng):
-    """100,000 random problems, much worse than those of robots, are all solved."""
+    """100,000 random problems, much harder than those of robots, are all solved."""
     for _ in range(0, count, 500):
         turn, _ = np.linalg.qr(rng.normal(size=(500, k, k)))
         W = np.einsum("nij,nj,nkj->nik", turn, 10 ** rng.uniform(-decades, 0, (500, k)), turn)

@@ -1,4 +1,4 @@
-"""Adaptive methods: tolerances, records, events, batches, constraints, hard springs, and rows that fail."""
+"""Adaptive methods: tolerances, records, events, batches, constraints, stiff springs, and samples that fail."""
 
 import signal
 import sys
@@ -26,7 +26,7 @@ def event(function, **attributes):
 
 @pytest.mark.parametrize(("method", "loosest"), [("adaptive", 1e-5), ("stiff", 1e-3)])
 def test_tolerances_are_kept_in_proportion(method, loosest, rng):
-    """Quaternions among the coordinates; the truth is rk4's with short steps."""
+    """Quaternions among the coordinates; the reference is rk4 with short steps."""
     model = sixd.zoo.random_tree(3, passive=False, kinds=("spherical", "prismatic"))
     q, qd = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     exact = sixd.simulate(model, q, qd, 0.5, dt=2e-4)[-1]
@@ -49,8 +49,8 @@ def _spherical(model):
     return next(n for n in model.joint_names if isinstance(model.joint(n).joint, sixd.Spherical))
 
 
-def test_beside_solve_ivp(rng):
-    """SciPy's own driver on sixd.forward_dynamics takes the same steps where nothing has to be put back."""
+def test_against_solve_ivp(rng):
+    """SciPy's own driver on sixd.forward_dynamics makes the same steps if no state has to be projected."""
     q, qd = rng.uniform(-1, 1, (2, 2))
 
     def rate(t, y):
@@ -63,7 +63,7 @@ def test_beside_solve_ivp(rng):
             controller=lambda t, q, qd: np.array([sin(t), 0]),
         )  # fmt: skip
         assert len(motion) == len(found.t)
-        # Radau's slopes are differences, so its steps differ by what rounding makes of them
+        # Radau's derivatives are differences, so its steps differ by the effect of rounding
         assert_allclose(motion.t, found.t, rtol=1e-4)
         assert_allclose(motion.q[-1], found.y[:2, -1], atol=1e-7)
         assert_allclose(motion.tau[:, 0], np.sin(motion.t), atol=1e-13)
@@ -71,7 +71,7 @@ def test_beside_solve_ivp(rng):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_records_between_steps(method):
-    """Dense output at the times asked for, the last at the end, whatever the method's own steps."""
+    """Dense output at the requested times, the last at the end, whatever the method's own steps."""
     exact = sixd.simulate(PENDULUM, [1.0], [0.5], 1.0, dt=1e-3)
     for dt, every, times in (
         (0.1, 1, np.linspace(0, 1, 11)),
@@ -95,8 +95,8 @@ def test_records_between_steps(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_are_simulations_of_their_own(method, rng):
-    """Parameters, forces and controllers per row; the records at common times."""
+def test_samples_are_simulations_of_their_own(method, rng):
+    """Parameters, forces and controllers per sample; the records at common times."""
     q, gravity, tau = rng.uniform(-1, 1, (3, 1)), rng.normal(size=(3, 3)), rng.normal(size=(3, 1))
     options = {"method": method, "dt": 0.05}
     motion = sixd.simulate(PENDULUM, q, None, 0.5, parameters={"gravity": gravity}, controller=tau, **options)
@@ -116,7 +116,7 @@ def test_rows_are_simulations_of_their_own(method, rng):
 
 
 def test_external_forces_and_elements(rng):
-    """A push that changes in time, and an element with a state of its own, as rk4 has them."""
+    """A force that depends on time, and an element with a state of its own, agree with rk4."""
 
     class Lag(sixd.Force):
         def size(self, model):
@@ -159,8 +159,8 @@ def falling():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_event_times_by_hand(method):
-    """Up through 1 m and down again; the top; the ground, where it ends."""
+def test_event_times_in_closed_form(method):
+    """Up through 1 m and down again; the top; the ground, where the motion ends."""
     up = event(lambda t, q, qd: q[0] - 1, direction=1)
     down = event(lambda t, q, qd: q[0] - 1, direction=-1)
     any_way = event(lambda t, q, qd: q[0] - 1)
@@ -181,7 +181,7 @@ def test_event_times_by_hand(method):
 
 
 def test_the_period_of_a_pendulum():
-    """By the complete elliptic integral: every half period it passes below."""
+    """From the complete elliptic integral: it passes the lowest point every half period."""
     crosses = event(lambda t, q, qd: q[0])
     motion = sixd.simulate(PENDULUM, [2.0], None, 10.0, method="adaptive", events=[crosses], rtol=1e-11)
     times = motion.facts["events"][0]
@@ -192,7 +192,7 @@ def test_the_period_of_a_pendulum():
 
 
 def test_an_event_at_the_start_is_listed():
-    """At t = 0 exactly, if it leaves in its direction; it ends nothing, and is not found twice."""
+    """At t = 0 exactly, if the function leaves zero in the event's direction; it ends nothing, and is not listed twice."""
     model, v, g = falling(), 6.0, 9.81
 
     def ground(**attributes):
@@ -218,7 +218,7 @@ def test_an_event_at_the_start_is_listed():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_events_of_a_batch(method):
-    """A row that has ended stays where it ended; the others go on, nothing failed."""
+    """A sample that has ended stays where it ended; the others continue, and none has failed."""
     ground = event(lambda t, q, qd: q[0], terminal=True)
     heights = np.array([[1.0], [4.0], [9.0]])
     g = 9.81
@@ -237,22 +237,22 @@ def test_events_of_a_batch(method):
 
 
 def test_a_hard_spring():
-    """1e6 N/m, damped, on 1 kg beside a soft one: Radau takes few steps where DOP853 needs many."""
+    """1e6 N/m, damped, on 1 kg next to a soft spring: Radau needs few steps where DOP853 needs many."""
     builder = sixd.ModelBuilder("springs", (0, 0, 0))
     builder.add_body("slow", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1.0)
     builder.add_body("fast", "slow", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6, damping=1e5)
     model = builder.build()
     options = {"rtol": 1e-5, "atol": 1e-8}
     motion = sixd.simulate(model, [1.0, 0.0], None, 3.0, method="stiff", **options)
-    # as one mass of 2 kg; what the hard spring gives is 1e-6 of it
+    # like one mass of 2 kg; the compliance of the stiff spring changes it by 1e-6
     assert_allclose(motion.q[-1, 0], np.cos(3.0 / np.sqrt(2)), atol=1e-3)
     explicit = sixd.simulate(model, [1.0, 0.0], None, 0.01, method="adaptive", **options)
     assert motion.facts["steps"] < explicit.facts["steps"]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_that_cannot_go_on(method):
-    """A force that grows without end: reported, counted, and the records before are kept."""
+def test_samples_that_cannot_continue(method):
+    """A force that grows without bound: reported, counted, and the records before are kept."""
 
     def explosive(t, q, qd):
         return qd * qd * qd * 10
@@ -273,7 +273,7 @@ def test_rows_that_cannot_go_on(method):
 
 
 class Pressed:
-    """A function that passes its calls on, and presses Ctrl-C in the one of a number."""
+    """A function that passes its calls on, and simulates Ctrl-C in the call with a number."""
 
     def __init__(self, function, number):
         self.function, self.number, self.calls = function, number, 0
@@ -289,7 +289,7 @@ WAYS = ["progress", "event", "rate", "step", "dense output", "record"]
 
 
 def pressed(way, number, monkeypatch):
-    """Options of a simulation in which Ctrl-C is pressed in the call of that number of a function, and the function."""
+    """Return options of a simulation in which Ctrl-C comes in the call of that number of a function, and the function."""
     adaptive = sys.modules["sixd.simulation.stepping.adaptive"]
     if way in ("progress", "event"):
         hook = Pressed(lambda *_: 1.0, number)
@@ -309,11 +309,11 @@ def pressed(way, number, monkeypatch):
 @pytest.mark.parametrize("rows", [None, 3])
 @pytest.mark.parametrize("way", WAYS)
 def test_interruption(way, rows, monkeypatch):
-    """Ctrl-C anywhere: one motion up to there; of a batch the rows that are done, and a part of one."""
+    """Ctrl-C anywhere: one motion up to there; of a batch the samples that are done, and a part of one."""
     q = [1.0] if rows is None else np.full((rows, 1), 1.0)
     options = {"method": "adaptive", "dt": 0.01}
     whole = sixd.simulate(PENDULUM, q, None, 2.0, **options)
-    with monkeypatch.context() as patch:  # how many calls a row takes
+    with monkeypatch.context() as patch:  # how many calls a sample needs
         given, counter = pressed(way, None, patch)
         sixd.simulate(PENDULUM, [1.0], None, 2.0, **options, **given)
     middle = counter.calls // 2 + (0 if rows is None else counter.calls)
@@ -338,7 +338,7 @@ def test_interruption(way, rows, monkeypatch):
 
 
 def test_interrupted_before_anything(monkeypatch):
-    """Nothing was computed: the interruption is the answer."""
+    """Nothing was computed: the interruption is raised."""
     for way, number in (("step", 1), ("rate", 2), ("event", 1)):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             sixd.simulate(PENDULUM, [1.0], None, 1.0, method="adaptive", **pressed(way, number, patch)[0])
@@ -357,7 +357,7 @@ def test_interrupted_when_it_is_complete(method, monkeypatch):
     assert_array_equal(motion.tau, -motion.q)
 
 
-def test_interrupted_when_rows_are_joined(monkeypatch):
+def test_interrupted_when_samples_are_joined(monkeypatch):
     adaptive = sys.modules["sixd.simulation.stepping.adaptive"]
     monkeypatch.setattr(adaptive, "_joined", Pressed(adaptive._joined, 1))
     with pytest.warns(sixd.SimulationWarning, match="^simulate: interrupted at t = 0.5 s"):
@@ -374,7 +374,7 @@ def test_streamed_in_one_piece():
     assert_array_equal(pieces[0].q, whole.q)
 
 
-def test_an_untraceable_controller_is_refused():
+def test_an_untraceable_controller_is_rejected():
     with (
         pytest.warns(sixd.SimulationWarning, match="called every step"),
         pytest.raises(sixd.ScalarTypeError, match="needs fixed steps, got method 'stiff'"),
@@ -386,7 +386,7 @@ def test_an_untraceable_controller_is_refused():
 
 @pytest.mark.parametrize("kind", ["free", "universal"])
 def test_single_precision_and_every_state(kind, rng):
-    """float32 in, float32 out; the numbers within are float64."""
+    """float32 in, float32 out; the computation is in float64."""
     model = samples.single_joint(kind, passive=False)
     q, qd = model.random_configuration(rng).astype(np.float32), rng.uniform(-1, 1, model.nv).astype(np.float32)
     motion = sixd.simulate(model, q, qd, 0.1, method="adaptive", dt=0.05)

@@ -16,12 +16,12 @@ from sixd.simulation.stepping.fixed import Runner
 
 RK4_DECAY = 2.785293563405282  # the real root of |1 + z + z²/2 + z³/6 + z⁴/24| = 1
 RK4_SWING = 2 * np.sqrt(2)
-# midpoint's iteration leaves this part of an error each time, so that 60 of them reach its tolerance
+# midpoint's iteration reduces an error to this part each time, so that 60 of them reach its tolerance
 CONVERGES = (1e-20) ** (0.5 / 60)
 
 
 def cart(rate=0.0, frequency=0.0, mass=2.0, name="cart", **options):
-    """A mass on a rail that slows down at the rate d/m and swings at the frequency √(k/m)."""
+    """A mass on a rail that slows down at the rate d/m and oscillates at the frequency √(k/m)."""
     builder = sixd.ModelBuilder(name, (0, 0, 0))
     force = {"damping": rate * mass, "stiffness": frequency**2 * mass}
     builder.add_body("cart", "world", sixd.Prismatic("x"), inertia=sixd.Inertia(mass), **force, **options)
@@ -40,7 +40,7 @@ def warned(*args, **options):
 
 
 def test_a_start_in_degrees_is_reported():
-    """Of joints with limits, beyond them and beyond two turns: in every row of a batch, once."""
+    """For joints with limits, beyond them and beyond two turns: in every sample of a batch, once."""
     arm = sixd.zoo.panda_arm()
     degrees = np.array([0, 45, 0, -90, 0, 90, 0])
     _, (text,) = warned(arm, degrees, None, 1e-3)
@@ -54,8 +54,8 @@ def test_a_start_in_degrees_is_reported():
         sixd.ensemble(arm, np.stack([0 * degrees, degrees]), None, 1e-3)
 
 
-def test_turns_of_joints_without_limits_are_no_degrees():
-    """Nor are metres."""
+def test_turns_of_joints_without_limits_are_not_degrees():
+    """Metres are not degrees either."""
     assert warned(sixd.zoo.pendulum(), [45.0], None, 1e-3)[1] == []
     assert warned(cart(limits=(-1, 1)), [45.0], None, 1e-3)[1] == []
 
@@ -79,7 +79,7 @@ LIMITS = [  # method, rate, frequency, limit of h times 1000
     [("rk4", 1000.0, 0.0, 2.5), ("rk4", 0.0, 1000.0, 2.6), ("euler", 1000.0, 0.0, 1.8), ("euler", 0.0, 1000.0, 1.8)],
 )
 def test_steps_that_are_always_reported(method, rate, frequency, size):
-    """Round numbers beyond which users can count on the warning, which names the joint and the method that helps."""
+    """Round numbers beyond which users can rely on the warning, which names the joint and the method that helps."""
     h = 1.0005 * size / 1000
     _, (text,) = warned(cart(rate, frequency), [0.1], [1.0], h, dt=h, method=method)
     assert "joint 'cart'" in text
@@ -88,7 +88,7 @@ def test_steps_that_are_always_reported(method, rate, frequency, size):
 
 @pytest.mark.parametrize(("method", "rate", "frequency", "limit"), LIMITS)
 def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
-    """Reported from 90 % of the limit on; the advised step is below that, and beyond the limit the motion grows."""
+    """Reported from 90 % of the limit on; the suggested step is below that, and beyond the limit the motion grows."""
     model, options = cart(rate, frequency), {"method": method}
     limit /= 1000
     for part, wrong in ((0.88, False), (0.92, True), (5.0, True)):
@@ -106,14 +106,14 @@ def test_limits_of_steps_are_the_known_ones(method, rate, frequency, limit):
             assert steps[0].endswith(', or method="implicit".')
     h = 0.88 * limit
     decayed, _ = warned(model, [0.1], [1.0], 300 * h, dt=h, **options)
-    assert np.abs(decayed.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler measures roughly
+    assert np.abs(decayed.qd[-1]).max() < 500  # it started with 100 m/s or less, which euler resolves roughly
     grown, _ = warned(model, [0.1], [1.0], 300 * 1.05 * limit, dt=1.05 * limit, **options)
     assert not np.abs(grown.qd[-1]).max() < 1e4
 
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
 def test_controllers_that_can_be_traced_count(method):
-    """Their slopes in q and qd: as a spring and a damper of the same size."""
+    """Their derivatives with respect to q and qd: like a spring and a damper of the same size."""
     limit = {"rk4": RK4_DECAY, "euler": 2.0, "midpoint": 2 * CONVERGES}[method] / 1000
     options = {"controller": lambda t, q, qd: -2000 * qd - q, "method": method}
     for part in (0.88, 0.92):
@@ -122,11 +122,13 @@ def test_controllers_that_can_be_traced_count(method):
         if texts:
             assert f"beyond 90% of the limit of method {method!r}, {limit:.3g} s: by the controller" in texts[0]
     held = {**options, "sample_time": 0.92 * limit}
-    assert warned(cart(), [0.0], [1.0], limit, dt=0.92 * limit, **held)[1] == []  # called with numbers: no known slope
+    assert (
+        warned(cart(), [0.0], [1.0], limit, dt=0.92 * limit, **held)[1] == []
+    )  # called with numbers: no known derivative
 
 
 def chain():
-    """Three joints, the last of which moves next to nothing; quaternions at the base."""
+    """Three joints, the last of which moves almost no mass; quaternions at the base."""
     builder = sixd.ModelBuilder("chain")
     builder.add_body("ball", "world", sixd.Spherical(), inertia=sixd.sphere(0.1, mass=2.0))
     at = np.eye(4)
@@ -138,7 +140,7 @@ def chain():
 
 
 def test_the_joint_of_the_mode_is_named():
-    """The finger's rate is kd/I = 1e5/s; a physically unstable motion and a soft controller are no matter."""
+    """The finger's rate is kd/I = 1e5/s; a physically unstable motion and a soft controller do not matter."""
     model = chain()
     q = model.neutral()
 
@@ -154,8 +156,8 @@ def test_the_joint_of_the_mode_is_named():
     assert warned(sixd.zoo.pendulum(), [np.pi], None, 0.2, dt=0.1, controller=lambda t, q, qd: q * 30)[1] == []
 
 
-def test_slopes_are_those_of_the_exact_linearization():
-    """By dual numbers, on quaternions and beside constraints: the same modes."""
+def test_modes_are_those_of_the_exact_linearization():
+    """With dual numbers, on quaternions and with constraints: the same modes."""
     damped = replace(chain(), damping=np.array([5.0, 4.0, 3.0, 2.0, 1e-4]))
     linkage = sixd.zoo.four_bar()
     closed = replace(linkage, damping=np.full(linkage.nv, 300.0))
@@ -169,13 +171,13 @@ def test_slopes_are_those_of_the_exact_linearization():
         found = np.linalg.eigvals(stability._slopes(Runner(setup, "rk4", 1e-3), np.array([0]), False)[0])
         largest = np.abs(found).max()
         for mode in exact:
-            # rounding leaves 1e-6 of 1000/s; gravity moves what is projected, by some 1/s
+            # rounding has an effect of 1e-6 of 1000/s; gravity moves the projected part, by some 1/s
             assert np.abs(found - mode).min() < 1e-3 * largest
-        # what is more belongs to directions that projections take away
+        # the additional ones belong to directions that projections remove
         assert (np.sort(np.abs(found))[: len(found) - len(exact)] < 1e-2 * largest).all()
 
 
-def test_of_a_batch_some_rows_are_examined():
+def test_some_samples_of_a_batch_are_examined():
     damping = np.zeros((40, 1))
     model, options = cart(), {"dt": 1e-3, "parameters": {"damping": damping}}
     assert warned(model, [0.0], [1.0], 2e-3, **options)[1] == []
@@ -207,7 +209,7 @@ def test_single_precision_and_force_elements():
     assert any("is beyond the limit of method 'rk4'" in text for text in texts)
 
 
-def test_nothing_is_examined_where_no_force_has_a_slope(monkeypatch):
+def test_nothing_is_examined_where_no_force_has_a_derivative(monkeypatch):
     monkeypatch.setattr(diagnostics, "step_limit", None)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01)
     sixd.simulate(sixd.zoo.pendulum(), [1.0], None, 0.01, controller=[1.0])
@@ -234,8 +236,8 @@ def test_dry_friction_while_sliding_needs_no_warning(method):
 
 
 @pytest.mark.parametrize("method", ["adaptive", "stiff"])
-def test_adaptive_methods_refuse_joints_that_stick(method):
-    """At the start, and where one comes to rest; the error names a method that does it."""
+def test_adaptive_methods_reject_joints_that_stick(method):
+    """At the start, and where one comes to rest; the error names a method that supports it."""
     with pytest.raises(sixd.ScalarTypeError, match="joint 'rod' has dry friction and starts at rest.*method=\"rk4\""):
         sixd.simulate(rod(), [[0.0], [0.0]], [[5.0], [0.0]], 1e-3, method=method)
     with pytest.raises(sixd.ScalarTypeError, match=r"comes to rest at t = 0\.001 s: method .* Use method=\"rk4\""):
@@ -243,7 +245,7 @@ def test_adaptive_methods_refuse_joints_that_stick(method):
 
 
 def test_where_friction_may_be():
-    """In parameters, symbols, equations. It does not disturb the check of the step."""
+    """In parameters, symbols, equations. It does not affect the check of the step."""
     stops = 0.1 / 2e-5 * 1e-3
     found = sixd.simulate(rod(0.0), [0.0], [stops], 2e-3, parameters={"friction": [[0.0], [0.1]]}).qd[:, -1, 0]
     assert_array_equal(found, [stops, 0])
@@ -262,7 +264,7 @@ def test_where_friction_may_be():
     assert "on 'x', 'y' jump with the sign of a velocity" in warned(crossed, [0.0, 0.0], [1.0, 1.0], 1e-3)[1][0]
     wet = sixd.lagrange(m * v**2 / 2, 0, [x], qd=[v], dissipation=5000 * v**2)
     assert "mode mostly of joint 'x' decays at 5e+03 1/s" in warned(wet, [0.0], [5.0], 1e-3)[1][0]
-    # at rest, with a soft controller and with a hard one
+    # at rest, with a soft controller and with a stiff one
     arm = replace(cart(), friction=np.array([1.0]))
     assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -20 * qd)[1]) == 0
     assert len(warned(arm, [0.0], [0.0], 1e-3, dt=1e-3, controller=lambda t, q, qd: -1e4 * qd)[1]) == 1
@@ -272,7 +274,7 @@ def test_where_friction_may_be():
 
 
 def test_the_joint_that_went_first_is_named():
-    """With the time, and the step that the controller's limit gives."""
+    """With the time, and the step that the controller's limit allows."""
     options = {"controller": lambda t, q, qd: -0.1 * qd - 0.1, "dt": 4e-5, "record_every": 2}
     motion, texts = warned(chain(), None, None, 0.01, **options)
     assert motion.failed == 1
@@ -292,12 +294,12 @@ def test_finite_but_huge_is_reported_too():
     first = motion.t[int(np.argmax(np.abs(motion.qd[1, :, 0]) > 1e9))]
     assert f"1 of 2 rows is faster than 1e+09 rad/s or m/s from t = {first:g} s on, joint 'cart' first" in texts[-1]
     assert "trajectory.failed" not in texts[-1]
-    fast = 1e12  # it started so
+    fast = 1e12  # it was so at the start
     assert warned(cart(), [0.0], [fast], 0.01)[1] == []
 
 
 def test_streamed_and_not_finite():
-    """With on_chunk the last record alone is at hand: no joint can be named, and nothing wrong is."""
+    """With on_chunk only the last record is available: no joint can be named, and the message has no wrong one."""
     _, texts = warned(cart(1e5), [0.0], [1.0], 0.2, on_chunk=lambda piece: None)
     assert any("the motion is not finite from t = 0.2 s on: " in text for text in texts)
     assert not any("the start is not finite" in text for text in texts)
@@ -305,7 +307,7 @@ def test_streamed_and_not_finite():
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_singular_coordinates_are_the_cause(method):
-    """A damped top falls until it hangs, where its first and third axes are one: not a step that is too long."""
+    """A damped top falls until it hangs, where its first and third axes coincide: the step is not too long."""
     top = replace(sixd.zoo.spinning_top(), damping=np.full(3, 1e-3))
     motion, (text,) = warned(top, [0, 0.5, 0], [0, 0, 150], 13.0, method=method)
     assert motion.failed == 1
@@ -317,7 +319,7 @@ def test_singular_coordinates_are_the_cause(method):
 
 @pytest.mark.parametrize("damping", [1e80, 1e150, 1e300, -1e80])
 def test_limits_near_the_largest_numbers(damping):
-    """Maps of errors that overflow are beyond a limit; they end in the usual warnings, whatever the method."""
+    """Maps of errors that overflow are beyond a limit; they lead to the usual warnings, whatever the method."""
     wild = replace(sixd.zoo.pendulum(2), damping=np.full(2, damping))
     for method in ("rk4", "euler", "midpoint"):
         motion, texts = warned(wild, [0.1, 0.2], [1.0, 0.0], 0.01, method=method)

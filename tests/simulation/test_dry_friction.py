@@ -1,4 +1,4 @@
-"""Dry friction in steps: every kind of joint and system, batches, precisions, and what a trajectory shows of it."""
+"""Dry friction in steps: every type of joint and system, batches, precisions, and its record in a trajectory."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def setup_of(system, **options):
 
 
 def rubbing(kind, friction=2.0):
-    """A body on a joint of that kind with strong friction, without gravity, damping and springs."""
+    """A body on a joint of that type with strong friction, without gravity, damping and springs."""
     model = samples.single_joint(kind, passive=False).with_gravity([0, 0, 0])
     return dataclasses.replace(model, friction=np.full(model.nv, friction))
 
@@ -36,7 +36,7 @@ def rubbing(kind, friction=2.0):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_every_joint_comes_to_rest_and_stays(kind, method, rng):
-    """Energy falls in every step, velocities end at 0.0, and from then on not a bit of the state changes."""
+    """The energy falls in every step, velocities end at 0.0, and from then on no bit of the state changes."""
     model = rubbing(kind)
     q, qd = model.random_configuration(rng), rng.normal(size=model.nv) * 0.05
     motion = sixd.simulate(model, q, qd, 0.3, dt=H, method=method)
@@ -51,7 +51,7 @@ def test_every_joint_comes_to_rest_and_stays(kind, method, rng):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["spherical", "free", "universal"])
 def test_part_of_a_joint_may_slide(kind, rng):
-    """A joint of several freedoms keeps its configuration only while all of them rest."""
+    """A joint with several DoFs keeps its configuration only while all of them rest."""
     model = rubbing(kind)
     model = dataclasses.replace(model, friction=np.where(np.arange(model.nv) == model.nv - 1, 0.0, 2.0))
     motion = sixd.simulate(model, model.random_configuration(rng), rng.normal(size=model.nv) * 0.05, 0.2, dt=H)
@@ -67,11 +67,11 @@ def test_a_force_below_friction_moves_nothing(method):
     pull = np.array([3.0, -2.0, 1.0, 2.0, -1.0, 0.5, 0.2])
     motion = sixd.simulate(arm, q, None, 0.05, dt=H, method=method, controller=pull)
     assert_array_equal(motion.q, np.broadcast_to(q, motion.q.shape))
-    # friction balances the weight and the pull
+    # friction balances the weight and the force
     assert_allclose(motion.friction[-1], sixd.gravity_force(arm, q) - pull, atol=1e-10)
 
 
-# the same from other sides ------------------------------------------------------------------------
+# the same with other systems -----------------------------------------------------------------------
 
 
 def falling_arm(rng, rows=5):
@@ -82,7 +82,7 @@ def falling_arm(rng, rows=5):
 @pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_do_not_depend_on_each_other(method, dtype, rng):
+def test_samples_do_not_depend_on_each_other(method, dtype, rng):
     """Alone or in a batch, one step or many: the same bits."""
     arm, q, qd = falling_arm(rng, 11)
     q, qd = q.astype(dtype), qd.astype(dtype)
@@ -98,7 +98,7 @@ def test_rows_do_not_depend_on_each_other(method, dtype, rng):
     assert_array_equal(many[1], together.qd[:, 1])
 
 
-def test_a_row_of_nan_stays_alone(rng):
+def test_a_sample_of_nan_affects_no_other(rng):
     arm, q, qd = falling_arm(rng, 9)
     clean = sixd.simulate(arm, q, qd, 0.02, dt=H)
     qd[4, 2] = np.nan
@@ -110,8 +110,8 @@ def test_a_row_of_nan_stays_alone(rng):
 
 
 @pytest.mark.long
-def test_the_friction_of_each_row(rng):
-    """As a parameter; rows without any move as if there were none."""
+def test_the_friction_of_each_sample(rng):
+    """As a parameter; samples with zero friction move as if the joint had none."""
     arm, q, qd = falling_arm(rng, 3)
     table = np.array([arm.friction, np.zeros(7), arm.friction * 2])
     bare = dataclasses.replace(arm, friction=np.zeros(7))
@@ -126,13 +126,13 @@ def test_the_friction_of_each_row(rng):
         sixd.simulate(bare, q, qd, 0.05, parameters={"friction": -table})
 
 
-def test_negative_friction_is_refused():
+def test_negative_friction_is_rejected():
     with pytest.raises(sixd.ModelError, match=r"joint 'rod' of 'rod' has friction -0\.1, expected at least 0"):
         sixd.simulate(nonsmooth.rod(friction=-0.1), [0.0], [1.0], 0.1)
 
 
 def test_equations_and_model_agree(rng):
-    """Equations of motion know dry friction by the sign of a velocity in them."""
+    """Equations of motion contain dry friction as the sign of a velocity."""
     model = nonsmooth.stuck_pendulum()
     model = dataclasses.replace(model, friction=np.array([0.8]))
     start = [1.2], [0.5], 4.0
@@ -158,14 +158,14 @@ def test_mimic_joints(method):
     model = fingers()
     for system, qd in ((model, [1.0, -2.0, 0.3]), (model.reduce(), [1.0, 0.3])):
         motion = sixd.simulate(system, None, qd, 1.5, dt=H, method=method)
-        assert_allclose(motion.qd[500, 0], 0.5, atol=1e-8)  # 1e-9 of W is added, since rows depend on each other
+        assert_allclose(motion.qd[500, 0], 0.5, atol=1e-8)  # 1e-9 of W is added, because rows depend on each other
         assert_array_equal(motion.qd[-1], 0)
         assert_allclose(motion.q[-1, 0], 0.5, atol=1e-3 if method == "euler" else 1e-6)
         assert motion.constraint_error.max() < 1e-12
 
 
 def test_joints_that_follow_several_others():
-    """A joint that moves with the sum of two: its friction is a row of its own, beside theirs."""
+    """A joint that moves with the sum of two: its friction is a row of its own, next to theirs."""
     builder = sixd.ModelBuilder("differential", gravity=(0, 0, 0))
     for name, friction in (("a", 0.0), ("b", 0.0), ("sum", 3.0)):
         builder.add_body(name, "world", sixd.Prismatic("x"), inertia=sixd.point(1.0), friction=friction)
@@ -189,7 +189,7 @@ def test_a_closed_loop_sticks():
 
 
 def test_friction_in_a_trajectory(tmp_path):
-    """The mean force of the step before each record; files, tables and parts keep it."""
+    """The mean force of the step before each record; files, tables and parts contain it."""
     rod = nonsmooth.rod()
     motion = sixd.simulate(rod, [0.0], [7.7], 5e-3, dt=H)
     assert_allclose(motion.friction[:, 0], [0, -0.1, -2.7 * 2e-5 / H, 0, 0, 0], atol=1e-15)
@@ -216,7 +216,7 @@ def test_friction_in_an_ensemble():
 
 @pytest.mark.long
 def test_both_responses_give_the_same_motion(rng, monkeypatch):
-    """Dense W, by recursions or factors, and the sparse mass matrix."""
+    """Dense W, from recursions or factors, and the sparse mass matrix."""
     tree = sixd.zoo.random_tree(3, passive=True).with_gravity([0, 0, -9.81])
     rows = joint_rows(setup_of(tree).problem)
     assert rows.k == np.count_nonzero(tree.friction)

@@ -21,7 +21,7 @@ ARMS = {
 
 
 def order(errors):
-    """The order of errors of steps that are halved from one to the next."""
+    """Return the order of errors of steps that are halved from one to the next."""
     return np.log2(errors[0] / errors[-1]) / (len(errors) - 1)
 
 
@@ -39,15 +39,15 @@ def rubbing_panda():
 @pytest.mark.parametrize("speed", [5.0, 4.0, 7.7])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rod_stops(method, speed, dtype):
-    """It stands still from the end of the step in which it stops, where the exact motion ends but for a h²/8."""
+    """It stands still from the end of the step in which it stops, where the exact motion ends except for a h²/8."""
     deceleration = 0.1 / 2e-5
     motion = sixd.simulate(nonsmooth.rod(), dtype([0.0]), dtype([speed]), 10 * H, dt=H, method=method)
     stopped = int(np.ceil(speed / deceleration / H - 1e-9))
-    # from 5 rad/s the end of the first step is the exact time: rounding may leave the last bit to the second
+    # from 5 rad/s the end of the first step is the exact time: rounding may move the last bit to the second
     rounding = 1e-15 if dtype is np.float64 else 1e-6
     assert abs(motion.qd[stopped, 0]) <= (5 * rounding if speed == 5.0 else 0.0)
     assert_array_equal(motion.qd[stopped + 1 :], 0)
-    # where it stops is known to the deceleration in a part of a step; euler has an error of first order besides
+    # the stopping place is known to the deceleration in a part of a step; euler also has an error of first order
     bound = deceleration * H**2 * (1 if method == "euler" else 1 / 8)
     assert abs(motion.q[-1, 0] - speed**2 / (2 * deceleration)) <= bound * (1 + (1e-9 if dtype is np.float64 else 1e-4))
     if speed == 5.0 and method != "euler":
@@ -56,7 +56,7 @@ def test_a_rod_stops(method, speed, dtype):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_stuck_pendulum_does_not_creep(method):
-    """Friction holds its weight at every angle: not a bit of its state changes in 10 s."""
+    """Friction holds its weight at every angle: no bit of its state changes in 10 s."""
     model, angles = nonsmooth.stuck_pendulum(), np.linspace(-3, 3, 7)[:, None]
     motion = sixd.simulate(model, angles, None, 10.0, dt=H, method=method, record_every=1000)
     assert_array_equal(motion.q, np.broadcast_to(angles[:, None], motion.q.shape))
@@ -78,10 +78,10 @@ def belt_error(h, speed, method="rk4", duration=0.7):
 
 
 def test_oscillator_with_three_reversals():
-    """Each reversal is within a step, and costs h² of what friction changes there."""
+    """Each reversal is within a step, and its error is h² times the change of friction there."""
     errors = [oscillator_error(h) for h in (4e-3, 2e-3, 1e-3, 5e-4)]
     assert errors[2] <= 1e-5
-    assert order(errors) > 1.7  # where in a step it turns differs from one h to the next
+    assert order(errors) > 1.7  # the place of the reversal in a step differs from one h to the next
 
 
 @pytest.mark.parametrize(("method", "least"), [("midpoint", 1.8), ("implicit", 1.7), ("rk4", 3.5), ("euler", 0.9)])
@@ -92,7 +92,7 @@ def test_order_while_sliding(method, least):
 
 
 def test_breaking_away_from_a_belt():
-    """On a step, the order of rk4 remains; within a step, h² of the change of force."""
+    """At the end of a step, the order of rk4 remains; within a step, h² times the change of force."""
     errors = [belt_error(h, 0.1) for h in (4e-3, 2e-3, 1e-3)]
     assert errors[2] <= 1e-9
     assert order(errors) >= 3.5
@@ -101,13 +101,13 @@ def test_breaking_away_from_a_belt():
 
 
 def test_panda_with_friction_converges(rng):
-    """Seven joints that slide, turn and stick, from 16 starts, against steps of 25 µs."""
+    """Seven joints that slide, reverse and stick, from 16 starts, against steps of 25 µs."""
     arm = dataclasses.replace(rubbing_panda(), friction=np.array([8.0, 8.0, 8.0, 8.0, 4.0, 4.0, 4.0]))
     q = np.array([0.3, -0.6, 0.4, -1.8, 0.5, 1.5, 0.2]) + rng.uniform(-0.5, 0.5, (16, 7))
     steps = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 2.5e-5)
     runs = [sixd.simulate(arm, q, None, 1.0, dt=h, record_every=round(4e-3 / h)).q for h in steps]
     errors = [np.median(np.abs(run - runs[-1]).max(axis=(1, 2))) for run in runs[:-1]]
-    assert errors[2] <= 3e-4  # break-aways and reversals within steps: of second order, and magnified by the fall
+    assert errors[2] <= 3e-4  # break-aways and reversals within steps: of second order, and amplified by the fall
     assert order(errors) >= 1.7
 
 
@@ -117,7 +117,7 @@ def test_panda_with_friction_converges(rng):
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_adds_no_energy(method, rng):
-    """No step of 256 pandas gains more than twice what the method gains or loses from the same states without it."""
+    """No step of 256 pandas gains more than twice the energy error of the method from the same states without friction."""
     arm = dataclasses.replace(rubbing_panda(), damping=np.zeros(7))
     bare = dataclasses.replace(arm, friction=np.zeros(7))
     q, qd = rng.uniform(arm.lower, arm.upper, (256, 7)), rng.normal(size=(256, 7))
@@ -146,7 +146,7 @@ def test_every_robot_file(path, rng):
         pytest.skip("joints without inertia")
     assert np.isfinite(motion.q).all()
     energy, begin = motion.energy, motion.kinetic[0]
-    # without slopes the method is Heun's, whose error is of the order (h q̇)² of the energy
+    # without derivatives the method is Heun's, whose error is of the order (h q̇)² of the energy
     assert (energy - np.minimum.accumulate(energy)).max() <= 1e-4 * begin
     if model.damping.any() or model.friction.any():
         assert energy[-1] < energy[0]
@@ -157,11 +157,11 @@ def test_every_robot_file(path, rng):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "most"), [("xarm7", 5e-5), ("z1", 2e-3)])
-def test_beside_mujoco(name, most):
-    """MuJoCo's frictionloss with hard settings and Euler's method comes closer as its steps become shorter."""
+def test_against_mujoco(name, most):
+    """MuJoCo's frictionloss with stiff settings and Euler's method converges to it as its steps become shorter."""
     arm = robots.quiet_load(ARMS[name])
     q = np.clip(0.5, arm.lower, arm.upper)
-    ours = sixd.simulate(arm, q, None, 2.0, method="implicit").q  # their dampers are too hard for rk4
+    ours = sixd.simulate(arm, q, None, 2.0, method="implicit").q  # their dampers are too stiff for rk4
     far, near = (np.abs(ours - mujoco_runs.friction_run(arm, q, 0 * q, 2.0, h)[0]).max() for h in (1e-3, 1e-4))
     assert near <= most
     assert far >= 5 * near

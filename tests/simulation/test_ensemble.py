@@ -1,4 +1,4 @@
-"""Ensembles: the same bits on one process, on several and on a cluster; nothing is lost with a worker."""
+"""Ensembles: the same bits on one process, on several and on a cluster; no result is lost with a worker."""
 
 import contextlib
 import inspect
@@ -32,12 +32,12 @@ def spin(rng):
 
 
 def tops(count, **options):
-    """The issue's ensemble: tops of 0.1 s at 1e-4 s, with random spin."""
+    """An ensemble of tops of 0.1 s at 1e-4 s, with random spin."""
     return sixd.ensemble(TOP, [0, 0.5, 0], spin, 0.1, count=count, dt=1e-4, keep="end", **options)
 
 
 def same(a, b):
-    """Equal bits, and equal facts of the rows."""
+    """Equal bits, and equal facts of the samples."""
     for name in ("t", "q", "qd", "tau", "internal"):
         x, y = getattr(a, name), getattr(b, name)
         assert (x is None) == (y is None)
@@ -54,7 +54,7 @@ def same(a, b):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A dask cluster of two processes, on the loopback alone."""
+    """A dask cluster of two processes, on the loopback interface only."""
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "host": "127.0.0.1"}
     with (
@@ -78,7 +78,7 @@ class Killer:
 
 
 def processes_of_pools():
-    """Of this process; those of a dask cluster have other names."""
+    """Return those of this process; those of a dask cluster have other names."""
     return [p for p in multiprocessing.active_children() if "Process" in p.name]
 
 
@@ -89,7 +89,7 @@ def children():
 @posix
 @pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_tops_with_random_spin(count, cluster):
-    """Two processes and a cluster give the same bits, and lose nothing when a worker is killed midway."""
+    """Two processes and a cluster give the same bits, and lose nothing when a worker is killed during the run."""
     chunk = count // 40
     here = tops(count, processes=1)
     assert here.q.shape == (count, 2, 3)
@@ -112,7 +112,7 @@ def test_tops_with_random_spin(count, cluster):
 
 
 def test_any_chunks_and_simulate_itself():
-    """Rows are those of one call of simulate, record by record."""
+    """Samples are those of one call of simulate, record by record."""
     q, qd = np.random.default_rng(1).normal(size=(2, 37, 2))
     options = {"dt": 1e-2, "record_every": 3, "controller": law}
     whole = sixd.simulate(ARM, q, qd, 0.2, **options)
@@ -149,7 +149,7 @@ def constrained():
 @pytest.mark.many
 @pytest.mark.parametrize("name", [*SAMPLES, "equations", "constraints", "reduced"])
 def test_what_travels(name):
-    """Models, equations, controllers and force elements give the same bits after a journey as bytes."""
+    """Models, equations, controllers and force elements give the same bits after pickling."""
     if name == "equations":
         system, options = equations(), {"parameters": {"k": [1, 2, 3, 4, 5]}}
     elif name == "constraints":
@@ -167,7 +167,7 @@ def test_what_travels(name):
 
 
 def carried(*args, **options):
-    """An ensemble whose chunks are packed and unpacked as for other processes, in this one."""
+    """An ensemble whose chunks are packed and unpacked as for other processes, in this process."""
     module = sys.modules["sixd.simulation.ensemble.ensemble"]
     straight = module.run_chunk
     with pytest.MonkeyPatch.context() as patch:
@@ -176,11 +176,11 @@ def carried(*args, **options):
         return sixd.ensemble(*args, **options)
 
 
-# what differs from row to row ----------------------------------------------------------------------
+# differences between samples ------------------------------------------------------------------------
 
 
-def test_draws_depend_on_seed_and_row_alone():
-    """Row i is drawn from (seed, i), in the order q, qd, parameters, controller, f_ext, whatever the count."""
+def test_draws_depend_on_seed_and_index_alone():
+    """Sample i is drawn from (seed, i), in the order q, qd, parameters, controller, f_ext, whatever the count."""
     order = []
 
     def draw(name, *shape):
@@ -220,7 +220,7 @@ def test_random_configurations_and_seeds():
 
 
 def test_sweeps():
-    """Arrays have a row for each motion, the rest is the same for all; a grid has all combinations."""
+    """Arrays have an entry for each motion, everything else is the same for all; a grid has all combinations."""
     grid = sixd.grid(gravity=[[0, 0, -1], [0, 0, -9.81]], damping=[[0.0, 0.0], [0.1, 0.1], [0.2, 0.0]])
     found = sixd.ensemble(ARM, [0.5, 0], None, 0.1, parameters=grid, controller=[[1, 0]] * 6, processes=1, chunk=4)
     assert found.batch == (6,)
@@ -232,7 +232,7 @@ def test_sweeps():
             same(found.row(k), alone)
             k += 1
     assert sixd.grid(a=[1, 2], b=[3, 4, 5])["b"].tolist() == [3, 4, 5, 3, 4, 5]
-    one = sixd.ensemble(ARM, [[0.5, 0]], None, 0.1, count=3, processes=1)  # one row spreads
+    one = sixd.ensemble(ARM, [[0.5, 0]], None, 0.1, count=3, processes=1)  # one sample is broadcast
     assert one.batch == (3,)
 
 
@@ -263,7 +263,7 @@ def closure():
 
 
 @pytest.mark.parametrize("make", [Integral, closure])
-def test_each_row_has_its_own_memory(make):
+def test_each_sample_has_its_own_memory(make):
     q = np.linspace(0.1, 1, 10).reshape(5, 2)
     options = {"sample_time": 1e-2, "dt": 5e-3}
     rows = [sixd.simulate(ARM, x, None, 0.1, controller=make(), **options) for x in q]
@@ -272,10 +272,10 @@ def test_each_row_has_its_own_memory(make):
         found = sixd.ensemble(ARM, q, None, 0.1, controller=used, processes=1, chunk=chunk, **options)
         for k, row in enumerate(rows):
             same(found.row(k), row)
-    assert used(0.0, [0.25], None)[0] == -0.25  # what was given is as it was
+    assert used(0.0, [0.25], None)[0] == -0.25  # the argument is unchanged
 
 
-def test_each_row_has_its_own_noise():
+def test_each_sample_has_its_own_noise():
     options = {"controller": noisy, "sample_time": 1e-2, "dt": 1e-2, "count": 4, "seed": 7}
     found = sixd.ensemble(ARM, None, None, 0.05, processes=1, **options)
     same(found, sixd.ensemble(ARM, None, None, 0.05, processes=1, chunk=1, **options))
@@ -286,7 +286,7 @@ def test_each_row_has_its_own_noise():
 
 
 def test_open_loop_tables():
-    """A table for each row of an ensemble, or one for all."""
+    """A table for each sample of an ensemble, or one for all."""
     table = np.random.default_rng(0).normal(size=(5, 4, 2))
     for tau in (table, table[0]):
         control = sixd.controllers.Sequence(tau, sample_time=1e-2)
@@ -295,7 +295,7 @@ def test_open_loop_tables():
         same(whole, sixd.ensemble(ARM, None, None, 0.05, controller=control, count=5, dt=5e-3, processes=1, chunk=2))
 
 
-def test_events_of_every_row():
+def test_events_of_every_sample():
     q = np.array([[0.5, 0], [0.1, 0], [0.6, 0], [0.9, 0], [0.4, 0]])
     options = {"method": "adaptive", "events": [falls], "dt": 0.1}
     whole = sixd.simulate(ARM, q, None, 1.0, **options)
@@ -306,7 +306,7 @@ def test_events_of_every_row():
         assert np.array_equal(a[0], b[0])
 
 
-def test_rows_that_fail_are_reported_once():
+def test_samples_that_fail_are_reported_once():
     q = np.array([[0.1, 0.0]] * 6)
     q[4] = np.nan
     with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 6 rows are not finite at the end") as caught:
@@ -315,7 +315,7 @@ def test_rows_that_fail_are_reported_once():
     assert found.failed == 1
 
 
-def test_a_law_that_cannot_be_traced_is_reported_once():
+def test_a_controller_that_cannot_be_traced_is_reported_once():
     options = {"controller": stepped, "count": 4, "processes": 1, "chunk": 1}
     with pytest.warns(sixd.SimulationWarning, match="^ensemble: the controller cannot be part") as caught:
         found = sixd.ensemble(ARM, [0.1, 0], None, 0.01, **options)
@@ -326,8 +326,8 @@ def test_a_law_that_cannot_be_traced_is_reported_once():
 # processes ------------------------------------------------------------------------------------------
 
 
-def test_short_work_stays_here(monkeypatch):
-    """No processes are started for a moment of work, nor for one."""
+def test_short_work_stays_in_this_process(monkeypatch):
+    """No processes are started for short work, nor for one process."""
     monkeypatch.setitem(sys.modules, "sixd.simulation.ensemble.workers", None)
     found = sixd.ensemble(ARM, None, None, 0.01, count=5)
     same(found, sixd.ensemble(ARM, None, None, 0.01, count=5, processes=1))
@@ -336,7 +336,7 @@ def test_short_work_stays_here(monkeypatch):
 
 
 def test_interrupted(tmp_path):
-    """Ctrl-C stops the workers, and what is complete is kept; the rest is NaN."""
+    """Ctrl-C stops the workers, and complete samples are kept; the others are NaN."""
     before, workers = set(children()), {}
 
     def press(fraction):
@@ -355,7 +355,7 @@ def test_interrupted(tmp_path):
         found.save(tmp_path / "part.npz")
     assert len(workers) == 2
     for process in workers.values():
-        multiprocessing.connection.wait([process.sentinel])  # as long as it takes
+        multiprocessing.connection.wait([process.sentinel])  # as long as needed
 
 
 def pressed(*args):
@@ -364,7 +364,7 @@ def pressed(*args):
 
 @pytest.mark.parametrize("when", ["run_chunk", "step_warning", "_results"])
 def test_interrupted_during_start_up(when, monkeypatch):
-    """Ctrl-C before any row is complete gives the starts: in the first steps, in a check, at the first chunk."""
+    """Ctrl-C before any sample is complete gives the starts: in the first steps, in a check, at the first chunk."""
     monkeypatch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], when, pressed)
     for controller in (None, law):
         q = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
@@ -383,7 +383,7 @@ def test_interrupted_during_start_up(when, monkeypatch):
 
 @pytest.mark.long
 def test_errors_inside_workers():
-    """Errors of the work are raised at once, as they are; lost chunks are tried again, then reported."""
+    """Errors of the work are raised at once, unchanged; lost chunks are repeated, then reported."""
     run = {"dt": 1e-3, "sample_time": 1e-3, "count": 4, "processes": 2, "chunk": 2}
     with rehearsed(), pytest.raises(ZeroDivisionError, match="^the law$"):
         sixd.ensemble(ARM, None, None, 0.1, controller=hopeless, retries=50, **run)
@@ -398,13 +398,13 @@ def test_errors_inside_workers():
 
 @contextlib.contextmanager
 def rehearsed():
-    """Without the first moment in this process, which would meet the errors."""
+    """Without the trial in this process, which would meet the errors."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["sixd.simulation.ensemble.ensemble"], "run_chunk", lambda *args: None)
         yield
 
 
-def test_errors_that_cannot_travel(monkeypatch):
+def test_errors_that_cannot_be_pickled(monkeypatch):
     job = sys.modules["sixd.simulation.ensemble.job"]
     monkeypatch.setattr(job, "_unpacked", lambda payload: types.SimpleNamespace(home=job.this_process()))
 
@@ -470,7 +470,7 @@ def test_traced_controllers_need_no_processes(monkeypatch):
     for controller in (law, closure, lambda t, q, qd: -q, sixd.controllers.PD(goal, 5.0, 1.0), None):
         found = sixd.ensemble(ARM, q, None, 0.05, controller=controller)
         same(found, sixd.simulate(ARM, q, None, 0.05, controller=controller))
-    names = {"__name__": "__main__"}  # as a notebook runs a cell
+    names = {"__name__": "__main__"}  # like a cell of a notebook
     exec(LONG.format("law"), names)
     exec(LONG.format("lambda t, q, qd: law(t, q, qd)"), names)
 
@@ -487,14 +487,14 @@ GUARD = "Write 'if __name__ == \"__main__\":' above the call and indent it, or g
 
 
 def one_sentence(err, text):
-    """The last line has the text, and beside it there is one short traceback."""
+    """The last line has the text, and before it there is one short traceback."""
     assert text in err.splitlines()[-1]
     assert err.count("Traceback") == 1
     assert len(err.splitlines()) < 25
 
 
 def test_a_missing_guard_is_one_sentence(tmp_path):
-    """Found before a worker starts: the script runs once."""
+    """Detected before a worker starts: the script runs once."""
     text = f"{OWN}print('begins')\nprint({CALL.format(SAMPLED)}.q.shape)"
     code, out, err = script(text, tmp_path / "bare.py")
     assert (code, out) == (1, "begins\n")
@@ -503,7 +503,7 @@ def test_a_missing_guard_is_one_sentence(tmp_path):
 
 @pytest.mark.long
 def test_guards(tmp_path):
-    """A condition that holds in workers too ends in the same sentence; the usual guards work."""
+    """A condition that is true in workers too ends in the same sentence; the usual guards work."""
     call = f"print({CALL.format(SAMPLED)}.q.shape)"
     code, _, err = script(f"{OWN}if True:\n    {call}", tmp_path / "bare.py")
     assert code == 1
@@ -520,7 +520,7 @@ def test_guards(tmp_path):
 
 @pytest.mark.long
 def test_a_controller_of_the_prompt():
-    """Workers cannot import what was typed at a prompt: said before any starts."""
+    """Workers cannot import what was typed at a prompt: the error comes before any starts."""
     code, _, err = script(f"{OWN}{CALL.format(SAMPLED)}")
     assert code == 1
     one_sentence(err, "ensemble: the work needs functions or classes that were typed at a prompt or into a notebook, ")
@@ -542,7 +542,7 @@ else:
 @pytest.mark.long
 @posix
 def test_ctrl_c_while_workers_start(tmp_path):
-    """It reaches all processes of a terminal; the workers say nothing, and the call returns what there is."""
+    """It reaches all processes of a terminal; the workers print nothing, and the call returns the complete samples."""
     path, pressed = tmp_path / "pressed.py", tmp_path / "pressed"
     path.write_text(PRESSED.format(call=CALL.format(SAMPLED), path=str(pressed)))
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment()}
@@ -560,7 +560,7 @@ def test_ctrl_c_while_workers_start(tmp_path):
 @pytest.mark.long
 @posix
 def test_workers_end_with_their_parent(tmp_path):
-    """A parent that is killed leaves no process behind."""
+    """A killed parent leaves no process behind."""
     text = """
         import multiprocessing, os, signal, sixd
         def report(fraction):
@@ -571,7 +571,7 @@ def test_workers_end_with_their_parent(tmp_path):
     assert code == -signal.SIGKILL
     pids = [int(x) for x in out.split()]
     assert pids
-    while any(alive(pid) for pid in pids):  # as long as it takes
+    while any(alive(pid) for pid in pids):  # as long as needed
         time.sleep(0.01)
 
 
@@ -586,10 +586,10 @@ def alive(pid):
 # the cluster ------------------------------------------------------------------------------------------
 
 
-def test_cluster_takes_lambdas_and_addresses(cluster, monkeypatch):
+def test_cluster_accepts_lambdas_and_addresses(cluster, monkeypatch):
     options = {"controller": lambda t, q, qd: -2 * q, "count": 5, "chunk": 2}
     here = sixd.ensemble(ARM, "random", None, 0.1, processes=1, **options)
-    monkeypatch.setattr("distributed.client.default_client", None)  # there need not be one
+    monkeypatch.setattr("distributed.client.default_client", None)  # none is required
     same(here, sixd.ensemble(ARM, "random", None, 0.1, cluster=cluster.scheduler.address, **options))
     same(here, sixd.ensemble(ARM, "random", None, 0.1, cluster=cluster.cluster, **options))
     with rehearsed(), pytest.raises(ZeroDivisionError, match="^the law$"):
@@ -606,7 +606,7 @@ def test_cluster_interrupted(cluster):
 
 
 def test_cluster_threads_of_this_process_stay(cluster):
-    """A cluster inside this process does not change how many threads the user has."""
+    """A cluster inside this process does not change the user's number of threads."""
     import distributed
 
     threads = sixd.get_num_threads()
@@ -710,7 +710,7 @@ def test_versions_must_agree(monkeypatch):
 
 
 def test_options_are_those_of_simulate():
-    """Whatever simulate takes, an ensemble takes, with the same defaults; but for what streams a result."""
+    """An ensemble has all the arguments of simulate, with the same defaults, except those that stream a result."""
     ours, theirs = (inspect.signature(f).parameters for f in (sixd.ensemble, sixd.simulate))
     assert set(theirs) - set(ours) == {"on_chunk"}
     for name in set(theirs) - {"on_chunk", "seed"}:

@@ -1,4 +1,4 @@
-"""Ensembles whose steps are computed on a GPU: a fake one, that runs the code of GPUs on the processor."""
+"""Ensembles whose steps are computed on a GPU: a fake one, which runs the code of GPUs on the CPU."""
 
 import concurrent.futures
 import ctypes
@@ -29,7 +29,7 @@ def gpus(monkeypatch):
     """A machine with two GPUs."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # code that was loaded by another driver
+    monkeypatch.setattr(compiled_steps, "_RECENT", {})  # without code that was loaded by another driver
     yield install(monkeypatch, devices=2)
     driver.is_installed.cache_clear()
 
@@ -52,7 +52,7 @@ def same(a, b):
 
 
 def both(system, *args, **options):
-    """The ensemble on the processor, and on a GPU."""
+    """Return the ensemble on the CPU, and on a GPU."""
     here = sixd.ensemble(system, *args, processes=1, **options)
     return here, sixd.ensemble(system, *args, device="cuda", **options)
 
@@ -67,7 +67,7 @@ def test_methods(method, gpus, arm):
     here, there = both(arm, Q, QD, 0.05, dt=1e-2, method=method, controller=law)
     same(here, there)
     same(there, sixd.simulate(arm, Q, QD, 0.05, dt=1e-2, method=method, controller=law))
-    assert len(gpus.launches) == 1  # all rows, steps and records; none for warnings, which the ensemble gives
+    assert len(gpus.launches) == 1  # all samples, steps and records; none for warnings, which the ensemble gives
     assert len(gpus.buffers) == 1  # the counts of the device: all others are freed
 
 
@@ -94,7 +94,7 @@ def test_options(name, gpus, arm):
 @pytest.mark.long
 @fused
 def test_friction_ground_and_quaternions(gpus):
-    """Repeated works, states of force elements, and q with more entries than qd."""
+    """Repeated calls, states of force elements, and q with more entries than qd."""
     box = nonsmooth.free_body(sixd.box(0.2, 0.2, 0.1, mass=1.5), "box")
     corners = [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
     ground = sixd.RigidGround({"box": corners}, friction=0.4)
@@ -116,7 +116,7 @@ def test_pieces_of_bounded_length(gpus, monkeypatch, arm):
 
 
 @fused
-def test_rows_that_fail_are_reported_once(gpus, arm):
+def test_samples_that_fail_are_reported_once(gpus, arm):
     q = Q.copy()
     q[4] = np.nan
     with pytest.warns(sixd.SimulationWarning, match="^ensemble: 1 of 7 rows are not finite at the end") as caught:
@@ -157,7 +157,7 @@ def test_worker_processes_have_a_gpu_each(monkeypatch):
         assert os.environ["LOCAL_RANK"] == str(number)
         monkeypatch.delenv("LOCAL_RANK")
     workers._initialize_worker(None)
-    assert "LOCAL_RANK" not in os.environ  # they compute on the processor
+    assert "LOCAL_RANK" not in os.environ  # they compute on the CPU
     monkeypatch.setenv("SLURM_LOCALID", "5")  # of the process that starts them
     ranks.set_local_rank("test", 2)
     assert os.environ["LOCAL_RANK"] == "7"
@@ -181,7 +181,7 @@ def test_without_a_gpu(no_driver, arm):
         sixd.ensemble(arm, Q, QD, 0.05, device="cuda")
     with pytest.raises(DeviceError, match="^ensemble: there is no driver of an NVIDIA GPU"):
         sixd.ensemble(arm, Q, QD, 0.05, device="cuda", processes=2)
-    # a cluster may have GPUs where this computer has none: its worker says so
+    # a cluster may have GPUs when this computer has none: its worker reports it
     with (
         concurrent.futures.ThreadPoolExecutor(1) as pool,
         pytest.raises(DeviceError, match="^simulate: there is no driver of an NVIDIA GPU"),
@@ -208,7 +208,7 @@ def test_wrong_arguments(given, kind, message, gpus, arm):
 
 
 def test_arrays_that_are_on_a_gpu(gpus, arm):
-    """Rows are cut and sent as arrays of the processor."""
+    """Samples are split and sent as arrays of the CPU."""
     there = Array(Q)
     for given in ({"q": there}, {"qd": there}, {"controller": there}, {"parameters": {"damping": there}}):
         with pytest.raises(
@@ -217,7 +217,7 @@ def test_arrays_that_are_on_a_gpu(gpus, arm):
             sixd.ensemble(arm, **{"q": Q, "qd": QD, "duration": 0.05, "device": "cuda", **given})
 
 
-def test_a_law_that_cannot_be_compiled(gpus, arm):
+def test_a_controller_that_cannot_be_compiled(gpus, arm):
     with (
         pytest.warns(sixd.SimulationWarning, match="^ensemble: the controller cannot be part"),
         pytest.raises(

@@ -1,4 +1,6 @@
-"""Ensembles on executors of others: the same bits, lost tasks are repeated, errors of the simulation are raised."""
+"""Ensembles on executors of other libraries: the same bits, lost tasks are repeated, errors of the simulation are
+raised.
+"""
 
 import concurrent.futures
 import contextlib
@@ -25,7 +27,7 @@ def arms(cluster, **options):
 
 @pytest.fixture(scope="module")
 def whole():
-    """All rows by one call of simulate."""
+    """Return all samples from one call of simulate."""
     return sixd.simulate(ARM, Q, QD, 0.2, **OPTIONS)
 
 
@@ -42,7 +44,7 @@ def processes():
 
 
 class Job:
-    """A future as submitit's: no callbacks, no cancel, not hashable, done after it was asked a few times."""
+    """A future like submitit's: no callbacks, no cancel, not hashable, done after a few queries."""
 
     def __init__(self, compute):
         self.compute, self.asked = compute, 0
@@ -61,7 +63,7 @@ class Job:
 
 
 class Batch:
-    """An executor as submitit's: work travels as bytes."""
+    """An executor like submitit's: work is pickled."""
 
     def __init__(self, lose=lambda number: None):
         self.lose, self.jobs, self.most = lose, [], 0
@@ -164,7 +166,7 @@ def test_lost_tasks_are_repeated(error, whole):
 
 
 def test_lost_futures_with_callbacks(whole):
-    """Those that are cancelled by others."""
+    """Those that another party cancels."""
     pool = concurrent.futures.ThreadPoolExecutor(2)
 
     class Cancels:
@@ -185,7 +187,7 @@ def test_lost_futures_with_callbacks(whole):
 
 @contextlib.contextmanager
 def rehearsed():
-    """Without the first moment in this process, which would meet the errors."""
+    """Without the trial in this process, which would meet the errors."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules[MODULE], "run_chunk", lambda *args: None)
         yield
@@ -222,7 +224,7 @@ def test_a_broken_pool_cannot_be_used_again():
 
 
 def test_interrupted():
-    """Ctrl-C cancels what waits, and keeps complete rows."""
+    """Ctrl-C cancels waiting tasks, and keeps complete samples."""
     gate, futures = threading.Event(), []
     pool = concurrent.futures.ThreadPoolExecutor(1)
 
@@ -277,7 +279,7 @@ def test_lambdas_need_cloudpickle(whole, monkeypatch):
     same(whole, arms(Batch(), chunk=10))
 
 
-# what is not an executor -------------------------------------------------------------------------------
+# invalid executors ------------------------------------------------------------------------------------
 
 
 class Answers:

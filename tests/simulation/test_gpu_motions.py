@@ -1,4 +1,4 @@
-"""Simulations, steps and gradients of rollouts with arrays on a GPU, by a driver that runs the code on the processor."""
+"""Simulations, steps and gradients of rollouts with arrays on a GPU, by a driver that runs the code on the CPU."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ def start(model, rng, n=ROWS, dtype="float64"):
 
 
 def there(x):
-    """Arrays, also in a dictionary, on the GPU."""
+    """Return arrays, also in a dictionary, on the GPU."""
     if isinstance(x, dict):
         return {name: there(y) for name, y in x.items()}
     return Array(x) if isinstance(x, np.ndarray) else x
@@ -43,7 +43,7 @@ def assert_same(found, true):
 
 
 def assert_same_motion(found, true):
-    """The same records, bit for bit."""
+    """Check that the records are equal, bit for bit."""
     assert np.array_equal(found.t, true.t)
     for name in ("q", "qd", "tau", "friction", "internal"):
         if getattr(true, name) is None:
@@ -56,7 +56,7 @@ def assert_same_motion(found, true):
 
 
 def both(model, q, qd, duration, **options):
-    """The motions of the GPU and of the processor."""
+    """Return the motions of the GPU and of the CPU."""
     on_gpu = {name: there(x) for name, x in options.items()}
     return sixd.simulate(model, there(q), there(qd), duration, **on_gpu), sixd.simulate(
         model, q, qd, duration, **options
@@ -71,7 +71,7 @@ def both(model, q, qd, duration, **options):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_methods(gpu, rng, method, dtype):
-    """A tree on a free joint: quaternions, which are not quite of unit length at the start; records, and one launch."""
+    """A tree on a free joint: quaternions that are not exactly of unit length at the start; records, and one launch."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute"), passive=False)
     q, qd = start(model, rng, dtype=dtype)
     found, true = both(model, q * np.float32(1.0005), qd, 0.0125, dt=1e-3, method=method, record_every=3)
@@ -90,7 +90,7 @@ def test_one_launch(gpu, rng):
 
 @fused
 def test_forces(gpu, rng):
-    """Constant forces of all rows and of each, constant f_ext, a controller and f_ext as functions."""
+    """Constant forces of all samples and of each, constant f_ext, a controller and f_ext as functions."""
     arm = sixd.zoo.planar(2)
     q, qd = start(arm, rng)
     tau, f_ext = rng.uniform(-1, 1, (ROWS, 2)), rng.uniform(-1, 1, (2, 6))
@@ -107,7 +107,7 @@ def test_forces(gpu, rng):
 @pytest.mark.long
 @fused
 def test_parameters(gpu, rng):
-    """Masses, gravity and friction of each row, lengths of all."""
+    """Masses, gravity and friction of each sample, lengths of all."""
     arm = sixd.zoo.planar(2)
     q, qd = start(arm, rng)
     bodies = np.array([sixd.Inertia.from_matrix(x).parameters for x in arm.inertia[1:]])
@@ -270,7 +270,7 @@ def test_functions_are_traced_once(gpu, rng):
 @fused
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
 def test_steps_are_repeated(gpu, rng, shape):
-    """Steps like the one before take a shorter way: other numbers, times, layouts, and while a graph is recorded."""
+    """Steps like the one before use a shorter path: other numbers, times, layouts, and while a graph is recorded."""
     arm = sixd.zoo.planar(2)
     tau, wide = rng.uniform(-1, 1, 2), rng.uniform(-1, 1, (*shape, 4))
     for k, (h, t) in enumerate([(1e-3, 0.0), (1e-3, 0.0), (2e-3, 0.0), (1e-3, 0.5), (1e-3, 0.0)]):
@@ -300,7 +300,7 @@ def test_steps_off_the_constraints_are_counted(gpu):
 
 
 def gradients(model, q, qd, controls, **options):
-    """Gradients of the GPU and of the processor."""
+    """Return gradients of the GPU and of the CPU."""
     on_gpu = {name: there(x) for name, x in options.items()}
     functions = {"cost": lambda t, q, qd, tau: tau @ tau + t * (q @ q), "final": lambda q, qd: qd @ qd}
     return (
@@ -332,7 +332,7 @@ def test_gradients(gpu, rng, method, pieces, monkeypatch):
 
 @pytest.mark.long
 @fused
-def test_gradients_by_parameters(gpu, rng):
+def test_gradients_with_respect_to_parameters(gpu, rng):
     arm = dataclasses.replace(sixd.zoo.planar(2), friction=np.array([0.1, 0.3]))
     q, qd = start(arm, rng)
     parameters = {"gravity": np.array([0, 0, -9.81]), "damping": rng.uniform(0, 1, (ROWS, 2))}
@@ -344,7 +344,7 @@ def test_gradients_by_parameters(gpu, rng):
 @pytest.mark.long
 @fused
 def test_gradients_on_a_free_joint(gpu, rng):
-    """By q in the tangent space, which the processor computes without fused multiply-add: up to rounding."""
+    """With respect to q in the tangent space, which the CPU computes without fused multiply-add: up to rounding."""
     model = sixd.zoo.random_tree(7, kinds=("free", "revolute"), passive=False)
     q, qd = start(model, rng)
     found, true = gradients(model, q, qd, rng.uniform(-1, 1, (ROWS, 3, model.nv)))

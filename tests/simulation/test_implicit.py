@@ -1,4 +1,6 @@
-"""Linearly implicit steps (ROS2-W): second order with exact slopes, L-stable, Heun's method where nothing is stiff."""
+"""Linearly implicit steps (ROS2-W): second order with exact derivatives, L-stable, Heun's method where nothing is
+stiff.
+"""
 
 import dataclasses
 import warnings
@@ -48,12 +50,12 @@ def passive(model, rng, stiffness=5.0, damping=1.0):
 
 
 def difference(system, a, b):
-    """The largest difference of two states at the end."""
+    """Return the largest difference of two states at the end."""
     return max(np.abs(system.difference(a.q[-1], b.q[-1])).max(), np.abs(a.qd[-1] - b.qd[-1]).max())
 
 
 def orders(system, q, qd, duration, h, true=None, **options):
-    """Errors at the end with steps h, h/2 and h/4, and the orders between them."""
+    """Return errors at the end with steps h, h/2 and h/4, and the orders between them."""
     if true is None:
         true = quiet(system, q, qd, duration, dt=h / 64, record_every=10**6, **options)
     found = [quiet(system, q, qd, duration, dt=h / 2**k, method="implicit", **options) for k in range(3)]
@@ -76,8 +78,8 @@ def test_a_step_of_a_linear_oscillator_is_the_rational_function(damping, stiffne
     assert_allclose([q[0], qd[0]], expected, rtol=1e-9, atol=1e-12 * max(1, stiffness * 1e-3))
 
 
-def test_hard_dampers_and_springs_come_to_rest():
-    """L-stability: at h λ = 1e6 and beyond what is left of a motion vanishes in a few steps."""
+def test_stiff_dampers_and_springs_come_to_rest():
+    """L-stability: at h λ = 1e6 and beyond, the rest of a motion vanishes in a few steps."""
     damped = quiet(cart(1e9), [1.0], [1.0], 0.01, method="implicit")
     assert np.all(np.abs(np.diff(np.log(np.abs(damped.qd[:4, 0])))) > 10)
     assert abs(damped.q[-1, 0] - 1) < 1e-8
@@ -88,7 +90,7 @@ def test_hard_dampers_and_springs_come_to_rest():
 
 
 @pytest.mark.parametrize("name", ["ur_arm", "spinning_top"])
-def test_without_slopes_it_is_heuns_method(name, rng):
+def test_without_derivatives_it_is_heuns_method(name, rng):
     system = sixd.zoo.get(name)
     q, qd, h, tau = system.random_configuration(rng), rng.uniform(-1, 1, system.nv), 1e-2, rng.normal(size=system.nv)
     a = sixd.forward_dynamics(system, q, qd, tau)
@@ -99,7 +101,7 @@ def test_without_slopes_it_is_heuns_method(name, rng):
 
 
 def test_order_against_an_exact_solution():
-    """Two masses coupled by springs and dampers, one of them hard."""
+    """Two masses coupled by springs and dampers, one of them stiff."""
     builder = sixd.ModelBuilder("two", gravity=(0, 0, 0))
     builder.add_body("a", "world", sixd.Prismatic([1, 0, 0]), inertia=sixd.sphere(0.1, mass=1.0))
     builder.add_body("b", "a", sixd.Prismatic([1, 0, 0]), inertia=sixd.sphere(0.1, mass=0.01))
@@ -156,7 +158,7 @@ def test_second_order_with_forces_on_bodies(rng):
 
 @dataclasses.dataclass(frozen=True)
 class Maxwell(sixd.Force):
-    """A spring in line with a damper on every freedom: rate u' = qd - u/T, force -k u."""
+    """A spring in series with a damper on every DoF: rate u' = qd - u/T, force -k u."""
 
     k: float
     T: float
@@ -169,8 +171,8 @@ class Maxwell(sixd.Force):
 
 
 @pytest.mark.parametrize("T", [1e-6, 1.0])
-def test_hard_states_of_elements_are_linearised_too(T):
-    """A relaxation in 1 µs is a damper k T; one in 1 s with a hard spring holds the mass."""
+def test_stiff_states_of_elements_are_linearised_too(T):
+    """A relaxation in 1 µs is a damper k T; one in 1 s with a stiff spring holds the mass."""
     model = cart()
     motion = quiet(model, [0.0], [1.0], 0.1, dt=1e-3, method="implicit", forces=Maxwell(1e7, T))
     assert np.isfinite(motion.q).all()
@@ -184,7 +186,7 @@ def test_hard_states_of_elements_are_linearised_too(T):
 
 @pytest.mark.long
 def test_a_box_rests_on_compliant_ground_with_long_steps():
-    """Points that do not touch have no slopes, nor NaN from the root of their depth."""
+    """Points that do not touch have zero derivatives, and no NaN from the root of their depth."""
     builder = sixd.ModelBuilder("box")
     builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.2, 0.1, 0.1, mass=0.5))
     corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
@@ -194,7 +196,7 @@ def test_a_box_rests_on_compliant_ground_with_long_steps():
     )
     assert slid.facts["unsolved"] == 0
     assert_allclose(slid.q[-1, 4], 1 / (2 * 0.5 * 9.81), atol=1e-3)  # v²/2μg, with steps of 5 mm
-    assert np.abs(slid.qd[-1]).max() < 1e-6  # what is left of its rocking
+    assert np.abs(slid.qd[-1]).max() < 1e-6  # the rest of its rocking
 
 
 # other systems ------------------------------------------------------------------------------------
@@ -218,10 +220,10 @@ def test_second_order_on_loops(constraints):
     assert_allclose(found, 2, atol=0.1)
 
 
-def test_hard_dampers_on_loops():
+def test_stiff_dampers_on_loops():
     """A mechanism of light bodies under gains that make h λ = 2e4 stays on its loops, and moves as with short steps.
 
-    Its configuration is of second order; its velocity of first, since the forces of loops are not linearised.
+    Its configuration is of second order; its velocity of first, because the forces of loops are not linearised.
     """
     model = sixd.zoo.andrews()
     q = sixd.assemble(model, sixd.zoo.ANDREWS_START)
@@ -247,7 +249,7 @@ def test_second_order_in_reduced_coordinates():
     assert_allclose(found, 2, atol=0.1)
     hard = dataclasses.replace(model, damping=np.array([0.0, 0.0, 1e6])).reduce()
     held = quiet(hard, [0.3, 0.2], [0.0, -1.0], 0.1, method="implicit")
-    assert np.abs(held.qd[-1, 0]) < 1e-4  # the damper of the joint that follows holds its leader
+    assert np.abs(held.qd[-1, 0]) < 1e-4  # the damper of the dependent joint holds its leader
 
 
 def test_springs_and_dampers_of_lagrangian_systems():
@@ -265,12 +267,12 @@ def test_springs_and_dampers_of_lagrangian_systems():
     assert_array_equal(quiet(equations, [1.0], [1.0], 0.01, method="implicit").failed, 0)
 
 
-# slopes, and parts of steps -----------------------------------------------------------------------
+# derivatives, and parts of steps ------------------------------------------------------------------
 
 
 @pytest.mark.long
-def test_slopes_are_the_derivatives_of_the_forces(rng):
-    """Against central differences, in the tangent space; zeros by structure are the int 0."""
+def test_force_derivatives_agree_with_differences(rng):
+    """Central differences in the tangent space; structural zeros are the int 0."""
     model = passive(samples.trees()[0], rng)
     law = sixd.controllers.PD(model.random_configuration(rng), 3.0, 2.0, model=model)
     problem = Problem("test", model, law=law)
@@ -295,7 +297,7 @@ def test_slopes_are_the_derivatives_of_the_forces(rng):
 
 @pytest.mark.long
 def test_forces_held_and_a_known_start(rng):
-    """A held force acts as a constant one does, and a start whose acceleration is known gives the same step."""
+    """A held force acts like a constant one, and a start whose acceleration is known gives the same step."""
     model = passive(samples.trees()[1], rng)
     problem = Problem("test", model)
     hold = HeldForces(model.nv, lambda system, q, force: Applied(force))
@@ -338,7 +340,7 @@ def test_arms_under_high_gains(name):
         assert motion.facts["unsolved"] == 0
         errors.append(np.abs(motion.q - true.q).max())
     assert errors[0] < 5e-6
-    assert np.log2(errors[0] / errors[2]) > 3.5  # twice the order; arms with hard wrists gain more at first
+    assert np.log2(errors[0] / errors[2]) > 3.5  # twice the order; arms with stiff wrists gain more at first
 
 
 @pytest.mark.long
@@ -355,7 +357,7 @@ def test_robots_under_high_gains_stay_finite(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_row_does_not_depend_on_its_neighbours(dtype, rng):
+def test_a_sample_does_not_depend_on_its_neighbours(dtype, rng):
     arm = sixd.zoo.ur_arm()
     q = rng.uniform(-1, 1, (5, 6)).astype(dtype)
     qd = np.zeros_like(q)
@@ -393,19 +395,19 @@ def test_ensembles(rng):
     assert_array_equal(found.q, quiet(arm, starts, None, 0.02, method="implicit", controller=law).q)
 
 
-def test_parameters_of_rows():
-    """Damping as a parameter is linearised, row by row."""
+def test_parameters_of_samples():
+    """Damping as a parameter is linearised, sample by sample."""
     model = cart()
     motion = quiet(model, [0.0], [1.0], 0.01, method="implicit", parameters={"damping": [[1e9], [1.0]]})
     assert abs(motion.qd[0, -1, 0]) < 1e-12
     assert_allclose(motion.qd[1, -1, 0], np.exp(-0.01), rtol=1e-8)
 
 
-# hostile --------------------------------------------------------------------------------------------
+# extreme forces -------------------------------------------------------------------------------------
 
 
 def test_forces_that_drive_are_counted():
-    """Beyond what a step can follow the matrix is not positive definite: counted, warned of, and the row goes on."""
+    """If a step cannot follow them, the matrix is not positive definite: counted, warned of, and the sample continues."""
     with pytest.warns(sixd.SimulationWarning, match="in 10 steps the matrix"):
         motion = sixd.simulate(cart(), [1.0], [1.0], 0.01, method="implicit", controller=lambda t, q, qd: qd * 1e12)
     assert motion.facts["unsolved"] == 10
@@ -423,7 +425,7 @@ def test_huge_gains():
 
 
 def test_sampled_forces_are_not_linearised():
-    """Held between samples they are explicit; the divergence says what helps."""
+    """Held between samples they are explicit; the message about the divergence says what helps."""
     arm, law = sixd.zoo.ur_arm(), sixd.controllers.PD(np.zeros(6), 100.0, 20.0)
     with pytest.warns(sixd.SimulationWarning, match="forces held between samples") as caught:
         motion = sixd.simulate(

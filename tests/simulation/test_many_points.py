@@ -1,4 +1,4 @@
-"""Rigid contact of many points: Newton's method on all laws alone, from 9 points on."""
+"""Rigid contact of many points: Newton's method on all laws only, from 9 points on."""
 
 import warnings
 
@@ -12,7 +12,7 @@ G = nonsmooth.G
 
 
 def box_on_twelve_points():
-    """A box with the corners and the middles of the long edges below and above, and q on the ground."""
+    """Return a box with the corners and the middles of the long edges below and above, and q on the ground."""
     box, corners, q = nonsmooth.lying_box()
     corners = np.asarray(corners, dtype=float)
     middles = [(x, 0.0, z) for x in (-0.1, 0.1) for z in (-0.05, 0.05)]
@@ -27,7 +27,9 @@ def test_a_box_slides_to_rest_and_stays():
     ground = sixd.RigidGround({"box": points}, friction=0.5)
     motion = sixd.simulate(box, q, [0, 0, 0, 1.0, 0, 0], 0.5, forces=ground)
     assert abs(motion.q[-1, 4] - 1 / (2 * 0.5 * G)) <= 1e-6  # it stops within a step, to a h²/8
-    assert np.abs(motion.qd[-1]).max() < 1e-9  # a law leaves 1e-6 of a change of velocity; of turning: over 0.05 m
+    assert (
+        np.abs(motion.qd[-1]).max() < 1e-9
+    )  # a law has an error of 1e-6 of a change of velocity; for rotation: over 0.05 m
     assert motion.facts["unsolved"] == 0
     (_, _, forces), *others = motion.contacts()
     assert not others
@@ -50,7 +52,7 @@ def test_a_box_slides_down_a_slope():
 
 
 @pytest.mark.long
-def test_tumbling_rows_are_solved_and_do_not_depend_on_their_batch(rng):
+def test_tumbling_samples_are_solved_and_do_not_depend_on_their_batch(rng):
     box, points, q = box_on_twelve_points()
     starts = np.tile(q, (9, 1))
     starts[:, 6] += 0.3
@@ -67,8 +69,8 @@ def test_tumbling_rows_are_solved_and_do_not_depend_on_their_batch(rng):
 
 
 @pytest.mark.long
-def test_a_row_does_not_depend_on_others():
-    """Rows with two points of each body on the ground and such with six, in one vector."""
+def test_a_sample_does_not_depend_on_others():
+    """Samples with two points of each body on the ground and samples with six, in one vector."""
     model, ground, q = nonsmooth.sledge()
     qd = np.zeros((3, model.nv))
     qd[:, 3] = 0.3
@@ -85,7 +87,7 @@ def test_a_row_does_not_depend_on_others():
 
 @pytest.mark.long
 def test_heights_of_two_points_of_a_foot():
-    """After each step all points are on or over the ground, to 1e-9 m."""
+    """After each step all points are on or above the ground, to 1e-9 m."""
     model, ground, q = nonsmooth.sledge()
     motion = sixd.simulate(model, q, None, 0.1, forces=ground)
     for name, points in ground.points_of(model).items():

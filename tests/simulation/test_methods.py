@@ -10,7 +10,7 @@ from sixd.simulation.stepping.stability import _MAPS
 
 
 def test_every_method_has_a_stable_region():
-    """But "implicit", which is stable with any step."""
+    """Except "implicit", which is stable with any step."""
     assert {*_MAPS} == {*FIXED_STEP} - {IMPLICIT} == {*EXPLICIT, MIDPOINT}
 
 

@@ -1,4 +1,4 @@
-"""The implicit midpoint rule: symplectic, keeps momenta, reversible, and honest about iterations without end."""
+"""The implicit midpoint rule: symplectic, conserves momenta, reversible, and reports iterations that do not converge."""
 
 import itertools
 import warnings
@@ -31,7 +31,7 @@ class Axes(sixd.Joint):
         return np.array([qd[0], c * qd[1] - s * qd[2], s * qd[1] + c * qd[2]])
 
     def integrate(self, q, dq):
-        # arc of a constant velocity in moving axes: V turns it into a displacement
+        # arc of a constant velocity in moving axes: V maps it to a displacement
         V = _arc(dq[0])
         s, c = sixd.spatial.sin(q[0]), sixd.spatial.cos(q[0])
         x, y = V @ dq[1:]
@@ -47,7 +47,7 @@ class Axes(sixd.Joint):
 
 
 def _arc(a):
-    """∫₀¹ of the turn by s a, by a series that is exact to rounding for |a| < 0.5."""
+    """Return ∫₀¹ of the rotation by s a, from a series that is exact to rounding for |a| < 0.5."""
     terms = [1.0]
     for k in range(1, 14):
         terms.append(terms[-1] * a / (k + 1))
@@ -91,18 +91,18 @@ def test_coadjoint_of_coordinates_on_lines_is_zero(rng):
 
 
 def test_coadjoint_of_a_users_group(rng):
-    """se(2): [v, w] = (0, w0 v2 - v0 w2 …) by hand."""
+    """se(2): [v, w] = (0, w0 v2 - v0 w2 …), derived by hand."""
     q, v, p = rng.uniform(-0.4, 0.4, 3), *rng.standard_normal((2, 3))
     w = np.eye(3)
     brackets = [np.array([0, w[k, 0] * v[2] - v[0] * w[k, 2], v[0] * w[k, 1] - w[k, 0] * v[1]]) for k in range(3)]
     assert_allclose(Axes().coadjoint(q, v, p), [b @ p for b in brackets], atol=1e-13)
 
 
-# what it keeps --------------------------------------------------------------------------------------
+# conserved quantities -------------------------------------------------------------------------------
 
 
 def step_in_momenta(model, h):
-    """One step as a function (q, p) -> (q, p), by the reference, iterated to rounding."""
+    """Return one step as a function (q, p) -> (q, p), from the reference, iterated to rounding."""
     recipe = make_recipe(Problem("test", model), "midpoint")
 
     def step(z):
@@ -131,7 +131,7 @@ def test_a_step_of_the_double_pendulum_is_symplectic(z):
 
 
 @pytest.mark.long
-def test_spatial_momentum_of_a_free_tree_is_kept(rng):
+def test_spatial_momentum_of_a_free_tree_is_conserved(rng):
     """Linear and angular momentum about the world's origin over 3000 steps, some turns of each body."""
     model = free_tree(rng)
     q, qd = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
@@ -145,7 +145,9 @@ def test_spatial_momentum_of_a_free_tree_is_kept(rng):
 
 
 def test_no_trend_of_energy():
-    """Over 1e5 steps of 10 ms the energy errs by as much in the end as in the beginning; rk4's falls all the way."""
+    """Over 1e5 steps of 10 ms the energy error is as large at the end as at the beginning; rk4's energy falls all the
+    time.
+    """
     model = sixd.zoo.pendulum(2)
     trend = {}
     for method in ("midpoint", "rk4"):
@@ -158,8 +160,8 @@ def test_no_trend_of_energy():
 
 
 @pytest.mark.long
-def test_time_can_be_turned_back(rng):
-    """With the velocity turned round, the steps lead back, to what is left of the iterations."""
+def test_time_is_reversible(rng):
+    """With the velocity reversed, the steps lead back, up to the error of the iterations."""
     for model in (free_tree(rng, (0, 0, -9.81)), sixd.zoo.pendulum(2)):
         q, qd = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
         there = sixd.simulate(model, q, qd, 0.5, dt=0.01, method="midpoint")[-1]
@@ -208,7 +210,7 @@ def test_passive_forces_and_a_controller(rng):
 # bits, precision, failure -----------------------------------------------------------------------------
 
 
-def test_a_row_has_the_same_bits_alone_and_among_others(rng):
+def test_a_sample_has_the_same_bits_alone_and_in_a_batch(rng):
     model = samples.single_joint("spherical", passive=False)
     q = np.array([model.random_configuration(rng) for _ in range(19)])
     qd = rng.uniform(-2, 2, (19, model.nv))
@@ -230,8 +232,8 @@ def test_single_precision(rng):
     assert_allclose(motion.q, exact.q, atol=1e-4)  # some thousand roundings of 6e-8
 
 
-def test_rows_that_do_not_converge_are_nan_and_counted():
-    """A spring that the iterations cannot follow: 1e6 N/m on 1 kg, steps of 10 ms."""
+def test_samples_that_do_not_converge_are_nan_and_counted():
+    """A stiff spring for which the iterations do not converge: 1e6 N/m on 1 kg, steps of 10 ms."""
     builder = sixd.ModelBuilder("spring", (0, 0, 0))
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)
     model = builder.build()
@@ -240,7 +242,7 @@ def test_rows_that_do_not_converge_are_nan_and_counted():
         motion = sixd.simulate(model, [[0.1], [0.0], [0.2]], None, 0.05, dt=0.01, method="midpoint")
     assert motion.failed == 2
     assert_array_equal(np.isnan(motion.q[:, -1, 0]), [True, False, True])
-    assert_array_equal(motion.q[1], np.zeros((6, 1)))  # at rest it stays
+    assert_array_equal(motion.q[1], np.zeros((6, 1)))  # at rest it stays at rest
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sixd.simulate(model, [0.1], None, 0.01, dt=1e-4, method="midpoint").failed == 0
@@ -248,8 +250,9 @@ def test_rows_that_do_not_converge_are_nan_and_counted():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_guesses_that_lose_most_of_their_speed(dtype):
-    """Damping that takes more than half of the speed in a step, by the known factor; and a hard spring's turning points,
-    where the energy of a guess may shrink faster than what is wrong with it."""
+    """Damping that removes more than half of the speed in a step, by the known factor; and the reversals of a stiff
+    spring, where the energy of a guess may shrink faster than its error.
+    """
     builder = sixd.ModelBuilder("damped", (0, 0, 0))
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(2.0), damping=200.0)
     q, qd, h = np.array([0.1], dtype), np.array([1.0], dtype), 1e-2
@@ -261,11 +264,11 @@ def test_guesses_that_lose_most_of_their_speed(dtype):
     builder.add_body("mass", "world", sixd.Prismatic("z"), inertia=sixd.Inertia(1.0), stiffness=1e6)
     swing = sixd.simulate(builder.build(), q, None, 0.3, dt=6e-4, method="midpoint")
     assert swing.failed == 0
-    if dtype is np.float64:  # linear, so the rule keeps the energy to rounding
+    if dtype is np.float64:  # linear, so the rule conserves the energy to rounding
         assert_allclose(swing.energy, swing.energy[0], rtol=1e-9)  # iterations end at 1e-10 of the speed
 
 
-def test_constraints_are_refused():
+def test_constraints_are_rejected():
     model = sixd.zoo.four_bar()
     q = sixd.assemble(model, [1.0, -0.5, 1.6], fixed=["crank"])
     with pytest.raises(sixd.ScalarTypeError, match=r"'midpoint' does not take constraints, and 'four_bar' has 1"):

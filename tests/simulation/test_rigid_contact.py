@@ -19,7 +19,7 @@ ON_BALL = {"ball": (0, 0, 0, 0.1)}
 
 
 def thrown(rng, rows=None):
-    """Random states of the box above the ground, moving and turning."""
+    """Return random states of the box above the ground, moving and rotating."""
     size = () if rows is None else (rows,)
     turn = rng.normal(size=(*size, 4))
     turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
@@ -51,20 +51,20 @@ def test_a_tumbling_box_obeys_the_laws(restitution, friction, rng):
     h = motion.facts["dt"]
     change = np.diff(world_velocity(motion), axis=0)
     impulse = forces[1:].sum(axis=1) * h - [0, 0, 1.5 * G * h]
-    np.testing.assert_allclose(1.5 * change, impulse, atol=2e-9)  # velocities turn with the body: RK4's own error
+    np.testing.assert_allclose(1.5 * change, impulse, atol=2e-9)  # velocities rotate with the body: RK4's own error
     normal, tangent = forces[..., 2], np.linalg.norm(forces[..., :2], axis=-1)
     assert normal.min() >= 0
     assert (tangent <= friction * normal * (1 + 1e-9)).all()
     assert points[..., 2].min() >= -1e-6
     air = (points[:-1, :, 2] > 1e-5) & (points[1:, :, 2] > 1e-5)  # before and after a step
-    quick = np.abs(np.diff(points[..., 2], axis=0)) > 1e-5  # but it may have bounced within it
+    quick = np.abs(np.diff(points[..., 2], axis=0)) > 1e-5  # except that it may have rebounded within it
     assert (normal[1:][air & ~quick] == 0).all()
     assert motion.facts["unsolved"] <= 3
 
 
 @pytest.mark.long
-def test_impacts_take_energy(rng):
-    """No step gains more than RK4's own error and what it takes to lie flat, 1e-5 J of some 10 J."""
+def test_impacts_remove_energy(rng):
+    """No step gains more than RK4's own error and the energy of settling flat, 1e-5 J of some 10 J."""
     for e in (0.0, 0.5):
         motion, _ = tumbling(rng, restitution=e, friction=0.5)
         assert np.diff(motion.energy).max() < 1e-5
@@ -72,7 +72,7 @@ def test_impacts_take_energy(rng):
 
 
 def test_an_elastic_ball_keeps_its_energy():
-    """e = 1: bounces within steps are made at their times, and return the speed."""
+    """e = 1: rebounds within steps are computed at their times, and return the speed."""
     ground = RigidGround(ON_BALL, restitution=1.0, friction=0.0)
     motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, 0.6], [0, 0, 0, 0.7, 0, 0], 3.0, forces=ground)
     np.testing.assert_allclose(motion.energy, motion.energy[0], rtol=1e-9)  # of ten bounces
@@ -82,13 +82,13 @@ def test_an_elastic_ball_keeps_its_energy():
 
 
 @pytest.mark.long
-def test_a_slope_is_a_turned_world():
-    """A plane with another normal under turned gravity gives the turned motion."""
+def test_a_slope_is_a_rotated_world():
+    """A plane with another normal under rotated gravity gives the rotated motion."""
     angle = 0.3
     q = np.array([1.0, 0, 0, 0, 0, 0, 0.05])
     qd = np.array([0, 0, 0.5, 0.4, 0.3, 0])
     flat = BOX.with_gravity((G * np.sin(angle), 0, -G * np.cos(angle)))
-    # on three points: how four or more share a load, and so the friction's moment, is not determined
+    # on three points: the share of each of four or more points, and so the friction's moment, is not determined
     tripod = [(0.1, 0.0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)]
     ground = RigidGround({"box": tripod}, friction=0.6)
     one = sixd.simulate(flat, q, qd, 0.5, forces=ground)
@@ -100,8 +100,8 @@ def test_a_slope_is_a_turned_world():
     np.testing.assert_allclose(three.qd, one.qd, atol=1e-9)
 
 
-def test_a_point_turns_back_on_a_slope():
-    """Thrown up a slope steeper than friction it stops within a step and slides back: v = v0 - a1 t, then a2 t."""
+def test_a_point_reverses_on_a_slope():
+    """Thrown up a slope steeper than friction, it stops within a step and slides back: v = v0 - a1 t, then a2 t."""
     angle, mu, speed = 0.6, 0.3, 0.5037
     model = BALL.with_gravity((-G * np.sin(angle), 0, -G * np.cos(angle)))
     # a ball whose point of contact is its centre does not roll
@@ -116,8 +116,8 @@ def test_a_point_turns_back_on_a_slope():
     np.testing.assert_allclose(motion.qd[:, 3], speed - up * early - down * later, atol=1e-9)
 
 
-def test_friction_turns_with_the_sliding_point():
-    """A puck that slides across a slope: order 2, since friction follows the velocity within a step."""
+def test_friction_rotates_with_the_sliding_point():
+    """A puck that slides across a slope: order 2, because friction follows the velocity within a step."""
     model = BALL.with_gravity((3.0, 0, -G))
     ground = RigidGround({"ball": (0, 0, 0)}, friction=0.25)
     runs = [
@@ -135,7 +135,7 @@ def test_friction_turns_with_the_sliding_point():
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit"])
 def test_every_method_of_fixed_steps(method):
-    """A box dropped flat lies still, at its height."""
+    """A box that is dropped flat lies still, at its height."""
     ground = RigidGround({"box": CORNERS})
     motion = sixd.simulate(BOX, [1, 0, 0, 0, 0, 0, 0.15], [0, 0, 0, 0.5, 0, 0], 0.6, method=method, forces=ground)
     assert np.abs(motion.qd[-1]).max() < 1e-9
@@ -194,8 +194,8 @@ def test_reduced_models_and_loops(rng):
     assert two.constraint_error.max() < 1e-9
 
 
-def test_dry_friction_and_limits_beside_contact():
-    """A cart with friction under a ball joint's arm … rests: joints stick exactly while points stick."""
+def test_dry_friction_and_limits_together_with_contact():
+    """A cart with friction under an arm on a ball joint: at rest, joints stick exactly while points stick."""
     builder = sixd.ModelBuilder("crane")
     builder.add_body("slider", "world", sixd.Prismatic("z"), inertia=sixd.box(0.1, 0.1, 0.1, mass=1.0), friction=2.0)
     builder.add_body(
@@ -223,7 +223,7 @@ def test_dry_friction_and_limits_beside_contact():
 
 
 @pytest.mark.long
-def test_a_row_does_not_depend_on_its_batch(rng):
+def test_a_sample_does_not_depend_on_its_batch(rng):
     q, qd = thrown(rng, 11)
     q[3, 4] = np.nan
     ground = RigidGround({"box": CORNERS}, restitution=0.3, friction=0.5)
@@ -239,7 +239,7 @@ def test_a_row_does_not_depend_on_its_batch(rng):
 
 
 def test_single_precision(rng):
-    """A box that slides to rest in float32, to the digits it has."""
+    """A box that slides to rest in float32, to the accuracy of float32."""
     box, corners, q = nonsmooth.lying_box()
     ground = RigidGround({"box": corners}, friction=0.5)
     motion = sixd.simulate(box, q.astype(np.float32), np.float32([0, 0, 0, 1, 0, 0]), 0.5, forces=ground)
@@ -251,7 +251,7 @@ def test_single_precision(rng):
 
 @pytest.mark.long
 def test_a_step_is_the_first_of_a_simulation(rng):
-    """To the bit, for one row and for a batch; the second begins without a guess."""
+    """To the bit, for one sample and for a batch; the second step begins without a guess."""
     ground = RigidGround({"box": CORNERS}, restitution=0.3, friction=0.5)
     q, qd = thrown(rng, 5)
     q[:, 6] = 0.05
@@ -268,7 +268,7 @@ def test_a_step_is_the_first_of_a_simulation(rng):
 
 
 def test_parameters_and_controllers(rng):
-    """Gravity per row, and a traced controller."""
+    """Gravity per sample, and a traced controller."""
     ground = RigidGround(ON_BALL, friction=0.5)
     gravity = np.array([[0, 0, -9.81], [0, 0, -1.62]])
     motion = sixd.simulate(
@@ -295,7 +295,7 @@ def test_ensembles_and_files(rng, tmp_path):
 
 
 def test_arrows_in_the_viewer(rng):
-    """The page has the points and forces of the contacts."""
+    """The page contains the points and forces of the contacts."""
     from sixd.viewer.scene.motions import ShownMotion, _contacts
 
     ground = RigidGround({"box": CORNERS}, friction=0.5)
@@ -320,7 +320,7 @@ def test_several_grounds():
 
 @pytest.mark.long
 def test_without_gravity():
-    """In space: a box pressed onto a wall by a force stays there, one that strikes it bounces."""
+    """In space: a box pressed onto a wall by a force stays there, one that hits it rebounds."""
     space = BOX.with_gravity((0, 0, 0))
     ground = RigidGround({"box": CORNERS}, restitution=0.5)
     pressed = sixd.simulate(
@@ -342,13 +342,13 @@ def test_unsolved_steps_are_counted(rng):
     assert np.isfinite(motion.q).all()
 
 
-# hard forces --------------------------------------------------------------------------------------
+# stiff forces ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 300.0), (1e6, 1e4)])
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
-def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
-    """10 kg on a spring on a foot of 10 g, at rest on the ground: implicit steps do not throw it off."""
+def test_a_light_foot_under_a_stiff_spring(stiffness, damping, dt):
+    """10 kg on a spring on a foot of 10 g, at rest on the ground: implicit steps do not make it lift off."""
     builder = sixd.ModelBuilder("hopper")
     builder.add_body("trunk", "world", sixd.Prismatic("z"), inertia=sixd.point(10.0))
     spring = {"stiffness": stiffness, "damping": damping}
@@ -364,7 +364,7 @@ def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
 @pytest.mark.parametrize("stiffness", [1e4, 1e6])
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
 def test_a_spring_between_two_branches(stiffness, dt):
-    """Its slopes are where the mass matrix has zeros: 10 kg rest on a spring on 0.1 kg on the ground."""
+    """Its derivatives are where the mass matrix has zeros: 10 kg rest on a spring on 0.1 kg on the ground."""
     builder = sixd.ModelBuilder("two masses")
     builder.add_body("below", "world", sixd.Prismatic("z"), inertia=sixd.point(0.1))
     at = sixd.placement((0, 0, 0.5))
@@ -379,7 +379,7 @@ def test_a_spring_between_two_branches(stiffness, dt):
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
 @pytest.mark.parametrize("stiffness", [10.0, 1000.0])
 def test_a_box_that_sticks_does_not_creep_by_implicit_steps(stiffness, dt):
-    """A spring pulls with 2 N, friction can hold 2.9 N. The slopes of the spring's force are not symmetric."""
+    """A spring pulls with 2 N, friction can hold 2.9 N. The derivatives of the spring's force are not symmetric."""
     builder = sixd.ModelBuilder("box")
     builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.4, 0.2, 0.1, mass=1.0))
     builder.add_frame("post", "world", sixd.placement((1, 0, 0.05)))
@@ -391,8 +391,11 @@ def test_a_box_that_sticks_does_not_creep_by_implicit_steps(stiffness, dt):
     assert_allclose(motion.q[-1], q, atol=1e-10)
 
 
-def test_elastic_bounces_keep_the_energy():
-    """Of boxes that tumble without friction; every strike gained 1 % where the acceleration before it was used after it."""
+def test_elastic_rebounds_conserve_the_energy():
+    """Of boxes that tumble without friction.
+
+    Each impact gained 1 % when the acceleration before it was used after it.
+    """
     builder = sixd.ModelBuilder("box")
     builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.2, 0.1, 0.1, mass=0.5))
     corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]
@@ -402,12 +405,14 @@ def test_elastic_bounces_keep_the_energy():
     qd = rng.normal(size=(10, 6)) * [3, 3, 3, 1, 1, 1]
     ground = sixd.RigidGround({"box": corners}, friction=0.0, restitution=1.0)
     motion = sixd.simulate(builder.build(), q, qd, 1.0, forces=ground)
-    assert_allclose(motion.energy[:, -1], motion.energy[:, 0], rtol=1e-4)  # strikes are found to the order of a step
+    assert_allclose(
+        motion.energy[:, -1], motion.energy[:, 0], rtol=1e-4
+    )  # impact times are accurate to the order of a step
 
 
 @pytest.mark.long
-def test_impulses_that_are_not_found_do_no_harm():
-    """Friction 5 on a box that stands on an edge, where sliding has no solution: it gained 1e19 J in a step once."""
+def test_unsolved_impulses_do_no_harm():
+    """Friction 5 on a box that stands on an edge, where sliding has no solution: it once gained 1e19 J in a step."""
     builder = sixd.ModelBuilder("box")
     builder.add_body("box", "world", sixd.Free(), inertia=sixd.box(0.2, 0.1, 0.1, mass=0.5))
     corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)]

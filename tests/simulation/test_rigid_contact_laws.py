@@ -27,14 +27,14 @@ def test_a_box_slides_to_rest(speed, friction):
     box, corners, q = nonsmooth.lying_box()
     ground = sixd.RigidGround({"box": corners}, friction=friction)
     motion = sixd.simulate(box, q, [0, 0, 0, speed, 0, 0], 0.5, forces=ground)
-    # where it stops is known to the deceleration in a part of a step, a h²/8 = 9e-7 m
+    # the stopping place is known to the deceleration in a part of a step, a h²/8 = 9e-7 m
     assert abs(motion.q[-1, 4] - speed**2 / (2 * friction * G)) <= 1e-6
     assert np.abs(motion.qd[-1]).max() < 1e-12
     assert (nonsmooth.lying_box()[2][6] - motion.q[:, 6]).max() <= 1e-6
 
 
 def test_a_sphere_from_sliding_to_rolling():
-    """Friction turns it until it rolls, at 5/7 of its speed; from then on nothing changes."""
+    """Friction rotates it until it rolls, at 5/7 of its speed; from then on nothing changes."""
     motion = sixd.simulate(BALL, [1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 1.0, 0, 0], 0.6, forces=ball_ground(friction=0.3))
     speed = nonsmooth.velocity_of_origin(BALL, motion.q, motion.qd, "ball")[:, 0]
     rolls = 2 / (7 * 0.3 * G)
@@ -47,7 +47,7 @@ def test_a_sphere_from_sliding_to_rolling():
 @pytest.mark.long
 @pytest.mark.parametrize("factor", [0.999, 1.001])
 def test_a_box_on_a_slope(factor):
-    """Below the angle of friction it stays, above it slides at g (sin α - μ cos α)."""
+    """Below the angle of friction it stays, above it it accelerates with g (sin α - μ cos α)."""
     angle = np.arctan(factor * 0.5)
     box, corners, _ = nonsmooth.lying_box()
     normal, q = nonsmooth.on_slope(angle, 0.05)
@@ -95,7 +95,7 @@ def test_a_quadruped_lands():
 
 
 @pytest.mark.long
-def test_a_quadruped_beside_mujoco():
+def test_a_quadruped_against_mujoco():
     """MuJoCo's contacts are soft and its cone is relaxed, by the order of its step of 0.1 ms."""
     model, q, motion = dropped(1e-4)
     theirs = mujoco_runs.ground_model(model, nonsmooth.go2_feet(), 0.8, 1e-4)
@@ -105,7 +105,7 @@ def test_a_quadruped_beside_mujoco():
 
 @pytest.mark.long
 def test_a_passive_fall_gains_no_energy():
-    """A go2 without control folds up, on its feet and its trunk; no step gains 1e-5 J."""
+    """A go2 without control folds, on its feet and its trunk; no step gains 1e-5 J."""
     model = robots.quiet_load(GO2, floating_base=True)
     trunk = {"base": [(x, y, -0.06) for x in (-0.19, 0.19) for y in (-0.06, 0.06)]}
     ground = sixd.RigidGround({**nonsmooth.go2_feet(), **trunk}, friction=0.8)
@@ -119,7 +119,7 @@ def test_a_passive_fall_gains_no_energy():
 @pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_loop_with_friction_comes_to_rest_on_the_ground(restitution):
-    """One freedom, three joints with friction, a point on the ground: impulses at the edge between sticking and sliding."""
+    """One DoF, three joints with friction, a point on the ground: impulses at the edge between sticking and sliding."""
     bar = sixd.zoo.four_bar()
     q = sixd.assemble(bar, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
     bar = dataclasses.replace(bar, friction=np.full(bar.nv, 0.2))
@@ -134,7 +134,7 @@ def test_a_loop_with_friction_comes_to_rest_on_the_ground(restitution):
 
 @pytest.mark.long
 def test_falls_with_limits_and_friction_stay_finite(rng):
-    """A go2 without control, thrown; joints with friction strike their limits while feet and trunk strike the ground."""
+    """A go2 without control, thrown; joints with friction hit their limits while feet and trunk hit the ground."""
     model = robots.quiet_load(GO2, floating_base=True)
     legs = np.arange(model.nv) >= 6
     model = dataclasses.replace(model, friction=0.3 * legs)
@@ -144,9 +144,9 @@ def test_falls_with_limits_and_friction_stay_finite(rng):
     trunk = {"base": [(x, y, -0.06) for x in (-0.19, 0.19) for y in (-0.06, 0.06)]}
     ground = sixd.RigidGround({**nonsmooth.go2_feet(), **trunk}, friction=0.8, restitution=0.5)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sixd.SimulationWarning)  # some problems of so many rows are not solved
+        warnings.simplefilter("ignore", sixd.SimulationWarning)  # some problems with so many rows are not solved
         motion = sixd.simulate(model, q, 2 * rng.normal(size=(16, 18)), 1.0, forces=(ground, sixd.RigidLimits(0.3)))
     assert motion.failed == 0
-    assert np.abs(motion.qd).max() < 300  # rad/s: legs whip when they are struck
+    assert np.abs(motion.qd).max() < 300  # rad/s: legs move fast after an impact
     assert (motion.q[..., 7:] <= model.upper[7:]).all()
     assert (motion.q[..., 7:] >= model.lower[7:]).all()

@@ -1,4 +1,4 @@
-"""Rigid limits: joints that lean on them, strike them and bounce, with and without dry friction."""
+"""Rigid limits: joints that lean on them, hit them and rebound, with and without dry friction."""
 
 import dataclasses
 import warnings
@@ -46,7 +46,7 @@ def test_it_falls_and_rests(method, dtype):
 
 @pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
 def test_it_bounces(restitution):
-    """The height of the first bounce is e² times that of the fall: strikes are found within a step."""
+    """The height of the first rebound is e² times that of the fall: impacts are computed within a step."""
     motion = sixd.simulate(elevator(), [0.5], None, 1.0, dt=H, forces=sixd.RigidLimits(restitution))
     first = int(np.argmax(np.diff(motion.qd[:, 0]) > 0.5))
     top = motion.q[first : first + int(2 * restitution * np.sqrt(2 * 0.5 / G) / H), 0].max()
@@ -58,7 +58,9 @@ def test_it_bounces(restitution):
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_and_limit_of_one_joint(method):
-    """Pushed against the limit it leans with what friction leaves; pulled away it holds until friction gives way."""
+    """Pushed against the limit, it leans with the rest of the force after friction; pulled away, it sticks until
+    friction is overcome.
+    """
     model = elevator(friction=4.0)
     limits = sixd.RigidLimits()
     rests = sixd.simulate(model, [0.0], None, 0.1, dt=H, method=method, forces=limits)
@@ -78,21 +80,21 @@ def test_an_elbow_stays_within_its_limits(method, friction):
     motion = sixd.simulate(model, [1.2, 0.8], None, 2.0, dt=H, method=method, forces=sixd.RigidLimits())
     assert motion.q[:, 1].min() >= -0.4
     assert motion.q[:, 1].max() <= 0.9
-    # what the method gains by itself, without limits
+    # the gain of the method itself, without limits
     free = sixd.simulate(dataclasses.replace(model, friction=np.zeros(2)), [1.2, 0.8], None, 2.0, dt=H, method=method)
     assert np.diff(motion.energy).max() <= max(2 * np.abs(np.diff(free.energy)).max(), 1e-7)
     assert motion.energy[-1] < motion.energy[0] - 0.1
 
 
 def test_shorter_steps_come_closer():
-    """A strike is found within its step, to first order in what follows from it."""
+    """An impact is located within its step; what follows from it is accurate to first order."""
     runs = [sixd.simulate(elbow(0.2), [1.2, 0.8], None, 0.6, dt=h, forces=sixd.RigidLimits()).q[-1] for h in (2e-3, 1e-3, 2.5e-4, 2.5e-5)]  # fmt: skip
     errors = [np.abs(x - runs[-1]).max() for x in runs[:-1]]
     assert errors[1] < 5e-3
     assert errors[2] < errors[0]
 
 
-def test_rows_and_single_steps():
+def test_samples_and_single_steps():
     model, limits = elbow(0.3), sixd.RigidLimits(0.5)
     q, qd = np.array([[1.2, 0.8], [0.3, 0.899], [-1.0, -0.4]]), np.array([[0, 0], [1.0, 5.0], [0.5, -2.0]])
     together = sixd.simulate(model, q, qd, 0.2, dt=H, forces=limits)
@@ -104,7 +106,7 @@ def test_rows_and_single_steps():
 
 
 def pendulum(damping=0.0):
-    """A mass of 1 kg at 1 m that may turn by 0.3 rad to both sides."""
+    """A mass of 1 kg at 1 m that may rotate by 0.3 rad to both sides."""
     builder = sixd.ModelBuilder("pendulum")
     weight = sixd.point(1.0, (0, 0, -1))
     builder.add_body("rod", "world", sixd.Revolute("y"), inertia=weight, limits=(-0.3, 0.3), damping=damping)
@@ -120,7 +122,7 @@ def warned(function, *args, **options):
 
 
 def test_a_start_beyond_a_limit_is_moved_back_and_reported():
-    """Once, of the worst row; a start at a limit, or beyond it by rounding, is none."""
+    """Once, for the worst sample; a start at a limit, or beyond it by rounding, is not reported."""
     motion, (text,) = warned(sixd.simulate, elevator(), [-0.2], None, 0.01, dt=H)
     assert_array_equal(motion.q[1:], 0)
     assert text == (
@@ -137,7 +139,7 @@ def test_a_start_beyond_a_limit_is_moved_back_and_reported():
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
 def test_a_limit_does_not_shorten_the_step(method):
-    """Neither where a joint is pressed against it, nor beside a damper; only a hard damper does."""
+    """Neither where a joint is pressed against it, nor with a damper; only a stiff damper does."""
     for force in ([20.0], lambda t, q, qd: 20 - qd):
         for damping in (0.0, 1.0):
             motion, texts = warned(sixd.simulate, pendulum(damping), [0.3], None, 0.01, controller=force, method=method)
@@ -160,7 +162,7 @@ def test_every_arm_of_the_zoo_lies_down(rng):
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e4, 300.0), (1e6, 1e4)])
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
-def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
+def test_a_light_foot_under_a_stiff_spring(stiffness, damping, dt):
     """10 kg on a spring on 10 g that land on a limit: implicit steps of any length come to rest, and gain nothing."""
     builder = sixd.ModelBuilder("hopper")
     builder.add_body("foot", "world", sixd.Prismatic("z"), inertia=sixd.point(0.01), limits=(0.0, np.inf))
@@ -173,7 +175,7 @@ def test_a_light_foot_under_a_hard_spring(stiffness, damping, dt):
     assert np.diff(motion.energy).max() < 1e-3  # of 9.8 J; the spring's energy to the order of the method
 
 
-def test_symbolic_masses_beside_limits():
+def test_symbolic_masses_together_with_limits():
     mass = sympy.Symbol("m", positive=True)
     builder = sixd.ModelBuilder("elevator")
     builder.add_body("cab", "world", sixd.Prismatic("z"), inertia=sixd.point(mass), limits=(0.0, 1.0))
@@ -181,7 +183,7 @@ def test_symbolic_masses_beside_limits():
     assert_allclose(motion.internal[:, -1, 0], [G, 3 * G])
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_rejected():
     for wrong in (-0.1, 1.1, np.nan, "hard", True, None):
         with pytest.raises(sixd.ModelError, match=r"RigidLimits: restitution is .*, expected a number from 0 to 1"):
             sixd.RigidLimits(wrong)

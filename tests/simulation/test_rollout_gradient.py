@@ -1,4 +1,4 @@
-"""Gradients of motions: the adjoint against the tangent (an independent way), against differences, and its limits."""
+"""Gradients of motions: the adjoint against the tangent (an independent method), against differences, and its limits."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ def directions(model, controls, seed=5):
     return rng.normal(size=model.nv), rng.normal(size=model.nv), rng.normal(size=controls.shape)
 
 
-def slope(found, dq, dqd, dtau):
+def derivative(found, dq, dqd, dtau):
     return found.q @ dq + found.qd @ dqd + (found.controls * dtau).sum()
 
 
@@ -49,7 +49,7 @@ def difference(model, q, qd, controls, along, e, **options):
 
 
 def pushed(model, q, qd, controls, along, found, *, method="rk4", dt=1e-3, forces=()):
-    """The slope of the cost along a direction, forward."""
+    """Return the derivative of the cost along a direction, forward."""
     dq, dqd, dtau = along
     setup = make_setup("test", sixd.Scenario(model, controller=controls[0], forces=forces), q, qd)
     shapes = {"t": (), "q": (model.nq,), "qd": (model.nv,), "tau": (model.nv,)}
@@ -102,13 +102,16 @@ LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("quadruped on gr
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["pendulum", "ur5", "acrobot", *LONG])
 def test_a_thousand_steps(name):
-    """The adjoint is the transpose of the tangent to 1e-11, and agrees with differences: to 1e-6 in smooth motions (and
-    between changes of friction), to 1e-4 in contact, where steps of a difference cross stiff springs."""
+    """The adjoint is the transpose of the tangent to 1e-11, and agrees with differences.
+
+    It agrees to 1e-6 in smooth motions (and between changes of friction), to 1e-4 in contact, where the steps of a
+    difference cross stiff springs.
+    """
     model, q, qd, sizes, forces = motion(name)
-    controls = np.random.default_rng(2).normal(size=(1000, model.nv)) * sizes  # no joint comes to rest near by
+    controls = np.random.default_rng(2).normal(size=(1000, model.nv)) * sizes  # no joint comes to rest near this motion
     along = directions(model, controls)
     found = sixd.rollout_gradient(model, q, qd, controls, dt=1e-3, cost=cost, final=final, forces=forces)
-    backward = slope(found, *along)
+    backward = derivative(found, *along)
     assert abs(pushed(model, q, qd, controls, along, found, forces=forces) / backward - 1) < 1e-11
     there = difference(model, q, qd, controls, along, 1e-6, dt=1e-3, forces=forces)
     assert abs(there / backward - 1) < (1e-4 if forces else 1e-6)
@@ -133,14 +136,14 @@ def test_methods(name, method):
     q, qd, controls = model.random_configuration(rng), rng.normal(size=model.nv), rng.normal(size=(20, model.nv))
     along = directions(model, controls)
     found = sixd.rollout_gradient(model, q, qd, controls, dt=1e-3, cost=cost, final=final, method=method)
-    backward = slope(found, *along)
+    backward = derivative(found, *along)
     forward = pushed(model, q, qd, controls, along, found, method=method)
     assert abs(forward / backward - 1) < 1e-11
     there = difference(model, q, qd, controls, along, 1e-5, dt=1e-3, method=method)
     assert abs(there / backward - 1) < 1e-6  # of differences
     same = sixd.simulate(model, q, qd, 1e-3, dt=1e-3, method=method, controller=controls[0])
     one = sixd.rollout_gradient(model, q, qd, controls[:1], dt=1e-3, final=final, method=method)
-    # the midpoint rule keeps momenta from step to step; here they are computed from velocities
+    # the midpoint rule passes momenta from step to step; here they are computed from velocities
     assert_allclose(one.last_q, same.q[-1], rtol=0, atol=1e-13)
     assert_allclose(one.last_qd, same.qd[-1], rtol=0, atol=1e-12)
 
@@ -154,13 +157,13 @@ def test_closed_loops(method):
     found = sixd.rollout_gradient(model, q, None, controls, cost=cost, final=final, method=method)
     along = np.zeros(3), np.zeros(3), dtau
     there = difference(model, q, np.zeros(3), controls, along, 1e-4, method=method)
-    assert abs(there / slope(found, *along) - 1) < 1e-6  # of differences
+    assert abs(there / derivative(found, *along) - 1) < 1e-6  # of differences
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_parameters(method):
-    """Gradients by inertias, gravity, damping and friction."""
+    """Gradients with respect to inertias, gravity, damping and friction."""
     model = sixd.zoo.planar(2)
     rng = np.random.default_rng(3)
     q, qd, controls = rng.normal(size=2), rng.normal(size=2), rng.normal(size=(30, 2))
@@ -212,14 +215,14 @@ class Wind(sixd.Force):
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
-def test_users_own_forces(method):
+def test_users_forces(method):
     model = sixd.zoo.planar(2)
     rng = np.random.default_rng(4)
     q, qd, controls = rng.normal(size=2), rng.normal(size=2), rng.normal(size=(30, 2))
     along, options = directions(model, controls), {"method": method, "forces": (Wind(0.7), sixd.JointLimits())}
     found = sixd.rollout_gradient(model, q, qd, controls, cost=cost, final=final, **options)
     there = difference(model, q, qd, controls, along, 1e-5, **options)
-    assert abs(there / slope(found, *along) - 1) < 1e-6  # of differences
+    assert abs(there / derivative(found, *along) - 1) < 1e-6  # of differences
 
 
 @pytest.mark.long
@@ -227,7 +230,8 @@ def test_users_own_forces(method):
 def test_dry_friction(method):
     """Joints that stick keep their velocity of zero: forces below their friction change nothing.
 
-    At rest, slopes by velocities are one-sided: differences are taken along those of joints that slide.
+    At rest, derivatives with respect to velocities are one-sided: differences are computed along those of joints that
+    slide.
     """
     model = dataclasses.replace(sixd.zoo.planar(4), friction=np.array([30, 0.1, 30, 0.1]), gravity=np.zeros(3))
     rng = np.random.default_rng(0)
@@ -239,11 +243,11 @@ def test_dry_friction(method):
     along = dq, dqd * moving, dtau
     found = sixd.rollout_gradient(model, q, qd, controls, cost=cost, final=final, method=method)
     there = difference(model, q, qd, controls, along, 1e-6, method=method)
-    assert abs(there / slope(found, *along) - 1) < 1e-6  # of differences
+    assert abs(there / derivative(found, *along) - 1) < 1e-6  # of differences
     assert found.facts["unsolved"] == 0
 
 
-# rows -----------------------------------------------------------------------------------------------
+# samples --------------------------------------------------------------------------------------------
 
 
 def rows_of(model, shape, steps, seed=0):
@@ -252,8 +256,8 @@ def rows_of(model, shape, steps, seed=0):
     return q, rng.normal(size=(*shape, model.nv)), rng.normal(size=(*shape, steps, model.nv))
 
 
-def test_rows_do_not_depend_on_others(monkeypatch):
-    """A row's bits are the same alone, in a batch, in small pieces and blocks, and on several threads."""
+def test_samples_do_not_depend_on_others(monkeypatch):
+    """A sample's bits are the same alone, in a batch, in small pieces and blocks, and on several threads."""
     model = sixd.zoo.falling_sphere()
     q, qd, controls = rows_of(model, (3, 7), 40)
     found = sixd.rollout_gradient(model, q, qd, controls, cost=cost, final=final)
@@ -279,7 +283,7 @@ def test_rows_do_not_depend_on_others(monkeypatch):
         assert_array_equal(whole, getattr(spread, name))
 
 
-def test_many_rows_in_bounded_memory():
+def test_many_samples_in_bounded_memory():
     model = sixd.zoo.planar(2)
     q, qd, controls = rows_of(model, (4096,), 100)
     found = sixd.rollout_gradient(model, q, qd, controls, cost=cost, final=final)
@@ -288,7 +292,7 @@ def test_many_rows_in_bounded_memory():
 
 
 def test_shared_controls_and_starts():
-    """One array for all rows: gradients are those of each row."""
+    """One array for all samples: gradients are those of each sample."""
     model = sixd.zoo.planar(2)
     q, qd, controls = rows_of(model, (4,), 10)
     shared = sixd.rollout_gradient(model, q, qd, controls[0], cost=cost)
@@ -308,7 +312,7 @@ def test_float32():
     assert_allclose(coarse.controls, fine.controls, rtol=0, atol=1e-4 * np.abs(fine.controls).max())  # of float32
 
 
-def test_nan_stays_in_its_row():
+def test_nan_stays_in_its_sample():
     model = sixd.zoo.planar(2)
     q, qd, controls = rows_of(model, (20,), 10)
     wanted = sixd.rollout_gradient(model, q, qd, controls, cost=cost)
@@ -319,7 +323,7 @@ def test_nan_stays_in_its_row():
     assert_array_equal(found.controls[others], wanted.controls[others])
 
 
-def test_no_steps_no_rows():
+def test_no_steps_no_samples():
     model = sixd.zoo.planar(2)
     found = sixd.rollout_gradient(model, [0.3, 0.4], [1.0, 2.0], np.zeros((0, 2)), cost=cost, final=final)
     assert_allclose(found.cost, 0.25 + 5)
@@ -363,8 +367,8 @@ def test_a_function_that_has_changed_is_read_again():
     assert_allclose(second.controls, 3 * first.controls, rtol=1e-13)
 
 
-def test_no_nan_from_what_is_not_chosen():
-    """The slope of √x at 0, which is not finite, is in a branch that is not taken."""
+def test_no_nan_from_branches_that_are_not_selected():
+    """The derivative of √x at 0, which is not finite, is in a branch that is not selected."""
     model = sixd.zoo.pendulum()
 
     def guarded(t, q, qd, tau):
@@ -387,7 +391,7 @@ def test_a_motion_that_fails_has_nan():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_points_above_the_ground(method):
-    """A ball that falls beside one that touches the ground: the slope of a depth of zero is zero."""
+    """A ball that falls next to one that touches the ground: the derivative at a depth of zero is zero."""
     builder = sixd.ModelBuilder("ball")
     builder.add_body("ball", "world", sixd.Prismatic("z"), inertia=sixd.sphere(0.1, mass=1.0))
     ball, ground = builder.build(), sixd.Ground({"ball": (0, 0, 0, 0.1)})

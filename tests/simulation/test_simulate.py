@@ -1,4 +1,6 @@
-"""``sixd.simulate`` and ``sixd.step``: orders of the methods, rows and their bits, every kind of system, independent programs."""
+"""``sixd.simulate`` and ``sixd.step``: orders of the methods, samples and their bits, every kind of system, independent
+programs.
+"""
 
 import dataclasses
 import functools
@@ -23,12 +25,12 @@ PENDULUM, DOUBLE = sixd.zoo.pendulum(), sixd.zoo.pendulum(2)
 
 
 def smooth(model):
-    """Without dry friction, whose jumps spoil every order."""
+    """Without dry friction, whose discontinuities spoil every order."""
     return dataclasses.replace(model, friction=np.zeros(model.nv))
 
 
 def distance(model, a, b):
-    """How far two states are apart, on the manifold."""
+    """Return how far two states are apart, on the manifold."""
     return max(np.abs(model.difference(a.q, b.q)).max(), np.abs(a.qd - b.qd).max())
 
 
@@ -48,7 +50,7 @@ def start(model, rng, rows=None, speed=1.0):
 @pytest.mark.many
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_orders_on_every_joint(kind, rng):
-    """Halving the step divides what is left by 2 to the order, with damping, springs and armature."""
+    """Halving the step divides the error by 2 to the power of the order, with damping, springs and armature."""
     model = smooth(samples.single_joint(kind))
     q, qd = start(model, rng)
     ends = {}
@@ -56,13 +58,13 @@ def test_orders_on_every_joint(kind, rng):
         ends[method] = [sixd.simulate(model, q, qd, 0.4, dt=0.4 / k, method=method)[-1] for k in (n, 2 * n, 4 * n)]
         steps = [distance(model, a, b) for a, b in zip(ends[method], ends[method][1:], strict=False)]
         assert_allclose(np.log2(steps[0] / steps[1]), order, atol=0.2)
-    # and all to one motion: an error of the order e leaves e/(2^p - 1) of the last difference
+    # and all to one motion: an error of the order e is e/(2^p - 1) of the last difference
     assert distance(model, ends["midpoint"][-1], ends["rk4"][-1]) < 1e-3
     assert distance(model, ends["euler"][-1], ends["rk4"][-1]) < 1e-1
 
 
 @pytest.mark.long
-def test_random_tree_beside_scipy(rng):
+def test_random_tree_against_scipy(rng):
     """DOP853 on sixd.forward_dynamics with quaternions as four numbers, to the fourth order of rk4's steps."""
     model = smooth(sixd.zoo.random_tree(0))
     q, qd = start(model, rng, speed=0.5)
@@ -86,7 +88,7 @@ def test_random_tree_beside_scipy(rng):
 
 @pytest.mark.parametrize("method", ["rk4", "euler"])
 def test_quaternions_stay_unit(method, rng):
-    """Over 10⁴ steps, from quaternions not quite of unit length."""
+    """Over 10⁴ steps, from quaternions not exactly of unit length."""
     builder = sixd.ModelBuilder("two")
     builder.add_body("a", "world", sixd.Free(), inertia=sixd.box(0.1, 0.2, 0.3, mass=1.0))
     builder.add_body("b", "a", sixd.Spherical(), inertia=sixd.sphere(0.1, mass=1.0).translated((0.2, 0, 0)))
@@ -100,7 +102,7 @@ def test_quaternions_stay_unit(method, rng):
 
 
 def test_energy_of_rk4_falls_with_the_fifth_power(rng):
-    """Nothing takes or gives energy: what it changes by is the method's error, h⁵ a step and h⁴ in all or better."""
+    """No force changes the energy: its change is the method's error, h⁵ a step and h⁴ in total or better."""
     model = sixd.zoo.random_tree(2, passive=False, kinds=("revolute", "universal"))
     q, qd = start(model, rng)
     errors = [np.abs(np.ptp(sixd.simulate(model, q, qd, 1.0, dt=dt).energy)) for dt in (0.02, 0.01)]
@@ -108,7 +110,7 @@ def test_energy_of_rk4_falls_with_the_fifth_power(rng):
     assert errors[1] < 1e-3
 
 
-def test_friction_and_damping_take_energy(rng):
+def test_friction_and_damping_remove_energy(rng):
     model = samples.single_joint("universal")
     motion = sixd.simulate(model, *start(model, rng, speed=3.0), 1.0)
     assert (np.diff(motion.energy) <= 0).all()
@@ -119,8 +121,8 @@ def test_friction_and_damping_take_energy(rng):
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda"])
-def test_arm_beside_mujoco(name, rng):
-    """The same arm and torques, Runge and Kutta's steps of 1 ms for 1 s."""
+def test_arm_against_mujoco(name, rng):
+    """The same arm and torques, Runge–Kutta steps of 1 ms for 1 s."""
     model = robots.quiet_load(robots.FIVE[name]).without_passive()
     if name == "panda":
         model = model.lock({"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0})
@@ -149,7 +151,7 @@ def test_arm_beside_mujoco(name, rng):
 
 @rubbing
 @pytest.mark.parametrize("method", ["rk4", "euler"])
-def test_rows_do_not_depend_on_each_other(method, rng):
+def test_samples_do_not_depend_on_each_other(method, rng):
     """Alone, in batches of 1 … 40, on threads: the same bits."""
     model = sixd.zoo.random_tree(5, kinds=("spherical", "helical"))
     q, qd = start(model, rng, 40)
@@ -181,7 +183,7 @@ def test_threads_give_the_same_bits(rows):
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 7, 100, 1000])
-def test_how_often_is_recorded_changes_no_bit(every, monkeypatch):
+def test_the_number_of_records_changes_no_bit(every, monkeypatch):
     """With calls of any length."""
 
     def law(t, q, qd):
@@ -201,7 +203,7 @@ def test_how_often_is_recorded_changes_no_bit(every, monkeypatch):
 @pytest.mark.long
 @rubbing
 def test_steps_are_those_of_a_simulation(rng):
-    """sixd.step, again and again, ends in the same bits; quaternions are made unit at each call, to a rounding."""
+    """Repeated calls of sixd.step end in the same bits; quaternions are normalised at each call, to rounding."""
     model = sixd.zoo.random_tree(4, kinds=("free", "revolute"))
     q, qd = start(model, rng, 3)
     tau = rng.uniform(-1, 1, (3, model.nv))
@@ -234,8 +236,8 @@ def test_steps_are_those_of_a_simulation(rng):
 
 @pytest.mark.long
 @rubbing
-def test_rows_of_parameters_are_models_of_their_own(rng):
-    """Inertia and gravity per row give what models with those numbers give, bit for bit."""
+def test_samples_of_parameters_are_models_of_their_own(rng):
+    """Inertia and gravity per sample give what models with those numbers give, bit for bit."""
     model = sixd.zoo.random_tree(6, kinds=("revolute", "spherical", "prismatic"))
     q, qd = start(model, rng, 3)
     inertia = np.array(
@@ -268,8 +270,8 @@ def _parameters(model):
 @pytest.mark.many
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "implicit"])
 @pytest.mark.parametrize("name", ["m", "h", "p", "t", "steps"])
-def test_symbols_per_row_whatever_they_are_called(name, method):
-    """Also by names that the step uses itself; a symbol may be given in place of its name."""
+def test_symbols_per_sample_whatever_their_names(name, method):
+    """Also with names that the step uses itself; a symbol may be passed instead of its name."""
     symbol = sp.Symbol(name)
     builder = sixd.ModelBuilder("rod")
     inertia = sixd.Inertia(symbol, [0, 0, -1], np.diag([0.1, 0.1, 0.1]))
@@ -310,7 +312,7 @@ def test_external_forces_as_arrays_and_as_functions(rng):
     qdd = sixd.forward_dynamics(model, q, qd, np.zeros(model.nv), f_ext=f_ext)
     euler = sixd.step(model, q, qd, h, f_ext=f_ext, method="euler")
     assert_allclose(euler[1], qd + h * qdd, atol=1e-13)
-    assert_allclose(euler[0], q + h * euler[1], atol=1e-14)  # by the new velocity
+    assert_allclose(euler[0], q + h * euler[1], atol=1e-14)  # with the new velocity
 
     def wind(t, q, qd):
         return np.array([[0, 0, 0, sin(t * 9), q[0], 0]] * model.nb) * 3
@@ -322,7 +324,7 @@ def test_external_forces_as_arrays_and_as_functions(rng):
         return np.append(y[model.nq :], a)
 
     y = np.append(q[0], qd[0])
-    for k in range(20):  # Runge and Kutta's step, for coordinates on lines
+    for k in range(20):  # the Runge–Kutta step, for coordinates on lines
         t, h = k * 5e-3, 5e-3
         a = plain(y, t)
         b = plain(y + h / 2 * a, t + h / 2)
@@ -369,7 +371,7 @@ def test_constant_forces_are_recorded(rng):
 
 
 def test_a_sampled_controller_is_held(rng):
-    """Called at every sample, with numbers, once a row; its force stays until the next."""
+    """Called at every sample, with numbers, once for each motion; its force is held until the next."""
     calls = []
 
     def sampled(t, q, qd):
@@ -391,7 +393,7 @@ def test_a_sampled_controller_is_held(rng):
     assert_allclose(calls[1][1], motion.q[4], atol=0)
 
 
-def test_sampling_faster_comes_to_the_traced_law():
+def test_sampling_faster_converges_to_the_traced_controller():
     exact = sixd.simulate(DOUBLE, [1.0, 0.5], None, 0.2, controller=law).q[-1]
     errors = [
         np.abs(sixd.simulate(DOUBLE, [1.0, 0.5], None, 0.2, controller=law, sample_time=ts).q[-1] - exact).max()
@@ -402,7 +404,7 @@ def test_sampling_faster_comes_to_the_traced_law():
 
 
 def test_memory_and_random_numbers(rng):
-    """A controller with a memory, one instance a simulation; a generator made of the seed."""
+    """A controller with a memory, one instance a simulation; a generator made from the seed."""
 
     class Integral:
         def __init__(self):
@@ -475,7 +477,7 @@ def test_equations_move_as_their_model(rng):
 
 
 def test_lagranges_equations_with_symbols():
-    """A bead on a parabola z = a x²: per row another a, and the pendulum's quarter period as a check by hand."""
+    """A bead on a parabola z = a x²: another a for each sample, and the pendulum's quarter period as a check by hand."""
     t = sp.Symbol("t")
     x, a = sp.Function("x")(t), sp.Symbol("a", positive=True)
     T = (x.diff(t) ** 2 + (2 * a * x * x.diff(t)) ** 2) / 2
@@ -490,7 +492,7 @@ def test_lagranges_equations_with_symbols():
 
 
 def test_reduced_model_and_constrained_model(rng):
-    """A mimic joint, in independent coordinates and by its constraint, both kept to rounding or stabilised."""
+    """A mimic joint, in independent coordinates and by its constraint, projected or stabilised, both to rounding."""
     model = sixd.zoo.double_elbow()
     reduced = model.reduce()
     y, yd = rng.uniform(-0.5, 0.5, (2, reduced.nv))
@@ -507,7 +509,7 @@ def test_reduced_model_and_constrained_model(rng):
 
 @pytest.mark.parametrize("constraints", ["projected", "stabilised"])
 def test_four_bar(constraints, rng):
-    """Order, errors of constraints and of energy; rows by themselves."""
+    """Order, errors of constraints and of energy; samples alone."""
     model = sixd.zoo.four_bar()
     q = np.array([sixd.assemble(model, [x, -0.5, 1.6], fixed=["crank"]) for x in (0.8, 1.0, 1.2)])
     options = {"constraints": constraints}
@@ -523,7 +525,7 @@ def test_four_bar(constraints, rng):
 
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "adaptive"])
 def test_a_users_joint(method):
-    """The bead on a parabola once more, by its joint and by Lagrange's equations."""
+    """The bead on a parabola again, from its joint and from Lagrange's equations."""
     builder = sixd.ModelBuilder("bead", (0, -9.81, 0))
     builder.add_body("a", "world", samples.Parabola(), inertia=sixd.Inertia(1.0))
     t = sp.Symbol("t")
@@ -576,7 +578,7 @@ def test_schedule(duration, dt, every, times):
 
 @pytest.mark.parametrize("duration", [0.7, 0.9, 1.4, 2.1, 1 / 3, 3.3])
 def test_the_last_record_is_at_the_duration(duration):
-    """To the bit: who asks for the state at the end gets it."""
+    """To the bit: a query for the state at the end gets it."""
     for dt in (0.1, 0.3, 0.007):
         motion = sixd.simulate(PENDULUM, [0.5], None, duration, dt=dt)
         assert motion.t[-1] == duration
@@ -585,7 +587,7 @@ def test_the_last_record_is_at_the_duration(duration):
     assert_allclose(sampled.t, [0, 0.3])
 
 
-def test_pieces_are_the_whole(monkeypatch):
+def test_pieces_equal_the_whole(monkeypatch):
     """Streamed and joined, the same; the result is the last record."""
     monkeypatch.setattr("sixd.simulation.stepping.fixed._CALL", 1e4)
     q = np.linspace(0.1, 1, 7)[:, None]
@@ -643,7 +645,7 @@ def test_interruption_keeps_what_was_computed(channel, after, monkeypatch):
         assert_array_equal(part.q[-1], calls[-1].q[-1])
 
 
-def test_errors_of_users_functions_come_through():
+def test_errors_of_users_functions_pass():
     class Mine(Exception):
         pass
 
@@ -664,7 +666,7 @@ def test_errors_of_users_functions_come_through():
 
 
 def test_memory_stays_flat():
-    """Half a million steps thinned, or streamed: no more is allocated than the list of steps to record."""
+    """Half a million steps thinned, or streamed: only the list of steps to record is allocated."""
     sixd.simulate(PENDULUM, [0.5], None, 0.1)
     tracemalloc.start()
     try:
@@ -679,7 +681,7 @@ def test_memory_stays_flat():
 
 
 def test_many_records(rng):
-    """Longer than any piece: 20,000 records of three rows."""
+    """Longer than any piece: 20,000 records of three samples."""
     motion = sixd.simulate(PENDULUM, [[0.1], [0.2], [0.3]], None, 20.0)
     assert motion.q.shape == (3, 20001, 1)
     assert_allclose(np.diff(motion.t), 1e-3, atol=1e-12)
@@ -687,12 +689,12 @@ def test_many_records(rng):
     assert_array_equal(again.q, motion.q[1, [0, 9999, 19998, 20000]])
 
 
-# rows that fail ----------------------------------------------------------------------------------------------
+# samples that fail -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
-def test_bad_rows_stay_alone(method, rng):
-    """NaN and infinity in states: these rows are NaN, reported and counted, the others untouched."""
+def test_invalid_samples_affect_no_other(method, rng):
+    """NaN and infinity in states: these samples are NaN, reported and counted, the others are unchanged."""
     q = np.linspace(0.1, 1, 11)[:, None]
     qd = np.zeros((11, 1))
     good = sixd.simulate(PENDULUM, q, qd, 0.02, method=method, dt=1e-3)
@@ -721,7 +723,7 @@ def test_no_mass_and_no_number(method):
 
 
 def test_a_motion_that_explodes_is_reported():
-    """From the record on at which it did."""
+    """With the first record at which it did."""
     with pytest.warns(
         sixd.SimulationWarning, match=r"not finite from t = \S+ s on, joint 'rod1' first, beyond .*: a step"
     ):
@@ -732,19 +734,19 @@ def test_a_motion_that_explodes_is_reported():
 
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive", "stiff"])
-def test_no_rows_at_all(method):
+def test_no_samples_at_all(method):
     motion = sixd.simulate(PENDULUM, np.zeros((0, 1)), None, 0.01, method=method, dt=1e-3)
     assert motion.q.shape == (0, 11, 1)
     assert motion.failed == 0
     assert motion.energy.shape == (0, 11)
 
 
-def test_no_rows_of_a_linkage():
+def test_no_samples_of_a_linkage():
     assert sixd.simulate(sixd.zoo.four_bar(), np.zeros((0, 3)), None, 0.01).q.shape == (0, 11, 3)
 
 
 def test_starts():
-    """None is neutral, or rest; "random" comes of the seed."""
+    """None is neutral, or rest; "random" is drawn from the seed."""
     model = sixd.zoo.ur_arm()
     motion = sixd.simulate(model, None, None, 0.0)
     assert_array_equal(motion.q[0], model.neutral())
@@ -756,7 +758,7 @@ def test_starts():
 
 @pytest.mark.long
 def test_kernels_come_from_the_disk(tmp_path):
-    """A second process finds the first one's code, and computes the same bits."""
+    """A second process loads the first one's code, and computes the same bits."""
     import subprocess
     import sys
 
@@ -773,7 +775,7 @@ def test_kernels_come_from_the_disk(tmp_path):
 
 @pytest.mark.long
 def test_a_million_pendulums():
-    """Each row is what it is alone, to the last bit; none depends on where it stands in the batch."""
+    """Each sample is what it is alone, to the last bit; none depends on its place in the batch."""
     pendulum = sixd.zoo.pendulum()
     angles = np.linspace(-3, 3, 10**6)[:, None]
     motion = sixd.simulate(pendulum, angles, None, 10.0, dt=0.01, record_every=1000)
@@ -785,7 +787,7 @@ def test_a_million_pendulums():
 
 
 def test_named_starts():
-    """A configuration of the model by its name, in simulations and ensembles; the error lists those that there are."""
+    """A configuration of the model by its name, in simulations and ensembles; the error lists the existing ones."""
     builder = sixd.ModelBuilder.from_model(sixd.zoo.ur_arm())
     builder.add_configuration("home", {"joint2": -1.0})
     model = builder.build()
@@ -798,7 +800,7 @@ def test_named_starts():
 
 
 def test_arguments_of_a_controller_in_another_order():
-    """Named t, q and qd, but in another order, they are a mistake that would simulate."""
+    """The names t, q and qd in another order are an error: such a controller would run with wrong values."""
     arm = sixd.zoo.ur_arm()
     with pytest.raises(
         sixd.ScalarTypeError, match=r"controller takes \(q, qd, t\), expected \(t, q, qd\), in this order"

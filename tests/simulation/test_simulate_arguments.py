@@ -1,4 +1,4 @@
-"""What users give to ``sixd.simulate`` and ``sixd.step`` by mistake: one clear error each, none in silence."""
+"""Mistakes in the arguments of ``sixd.simulate`` and ``sixd.step``: one clear error each, none passes silently."""
 
 import numpy as np
 import pytest
@@ -160,7 +160,7 @@ def test_sampled_controllers(result):
         run(controller=lambda t, q, qd: result, sample_time=1e-3)
 
 
-def test_sampling_what_is_no_function():
+def test_sampling_without_a_function():
     for controller in (None, [1.0]):
         with pytest.raises(
             sixd.ScalarTypeError, match="sample_time is given, but controller is not a function. Leave it out"
@@ -230,11 +230,11 @@ def test_unassembled_starts():
         sixd.AssemblyError, match=r"qd does not satisfy the constraints .* Start from sixd.assemble\(model, q, qd\)"
     ):
         run(model, q, [1.0, 0.0, 0.0])
-    with pytest.warns(sixd.SimulationWarning, match="1 of 2 rows"):  # NaN is not for this to judge
+    with pytest.warns(sixd.SimulationWarning, match="1 of 2 rows"):  # NaN is not rejected here
         run(model, [q, [np.nan, 0, 0]])
 
 
-def test_steps_refuse_what_they_cannot_do():
+def test_steps_reject_what_they_cannot_do():
     class Lag(Force):
         def size(self, model):
             return 1
@@ -265,7 +265,7 @@ def test_more_records_than_there_is_room_for():
         sixd.simulate(sixd.zoo.pendulum(), starts, None, 1000.0)
 
 
-def test_a_step_of_too_many_arrays_is_refused(monkeypatch):
+def test_a_step_of_too_many_arrays_is_rejected(monkeypatch):
     monkeypatch.setattr(artifact, "MOST_ARRAYS", 8)
     with pytest.raises(
         TraceError, match=r"simulate: 1\d arrays go in and out of a step of 'cart_pole', expected at most 8"

@@ -1,4 +1,6 @@
-"""Ways in which a simulation could go wrong unseen: memories, shared arrays, functions that change, times that do not fit."""
+"""Ways in which a simulation could silently go wrong: memories, shared arrays, functions that change, times that do not
+fit.
+"""
 
 import copy
 import sys
@@ -17,7 +19,7 @@ STARTS = np.array([[0.1, 0.2], [0.5, 0.1], [0.9, 0.0]])
 
 
 class Buffer:
-    """Gives the same array at every call, with other numbers in it."""
+    """Returns the same array at every call, with other numbers in it."""
 
     def __init__(self):
         self.tau = np.zeros(2)
@@ -28,7 +30,7 @@ class Buffer:
 
 
 class Integral:
-    """Remembers the sum of all errors."""
+    """Stores the sum of all errors."""
 
     def __init__(self):
         self.sum = 0.0
@@ -67,20 +69,20 @@ def closure():
 
 
 @pytest.mark.parametrize("make", [Integral, closure], ids=["object", "closure"])
-def test_each_row_has_a_memory_of_its_own(make):
+def test_each_sample_has_a_memory_of_its_own(make):
     together = sixd.simulate(ARM, STARTS, None, 0.2, controller=make(), sample_time=0.02)
     for row, start in zip(together.rows, STARTS, strict=True):
         assert_array_equal(row.q, sixd.simulate(ARM, start, None, 0.2, controller=make(), sample_time=0.02).q)
 
 
-def test_one_row_uses_the_controller_itself():
-    """So that its memory can be examined."""
+def test_one_sample_uses_the_controller_itself():
+    """So users can examine its memory."""
     controller = Integral()
     sixd.simulate(ARM, STARTS[0], None, 0.1, controller=controller, sample_time=0.02)
     assert controller.sum != 0
 
 
-def test_each_row_has_random_numbers_of_its_own():
+def test_each_sample_has_random_numbers_of_its_own():
     def noise(t, q, qd, rng):
         return rng.normal(size=2)
 
@@ -116,13 +118,13 @@ def test_systems_are_never_copied():
 
 
 def test_trying_to_trace_leaves_no_trace():
-    """A controller that cannot be traced is called first at the first step."""
+    """A controller that cannot be traced is first called at the first step."""
     with pytest.warns(sixd.SimulationWarning, match="cannot be part of the compiled step"):
         motion = sixd.simulate(ARM, STARTS[0], None, 0.003, controller=Counter())
     assert_array_equal(motion.tau[:, 0], [-1, -2, -3, -3])
 
 
-# functions that are no functions ----------------------------------------------------------------
+# objects that are not functions -----------------------------------------------------------------
 
 
 def test_external_forces_must_be_functions():
@@ -142,7 +144,7 @@ class Drag(sixd.Force):
 
 
 def test_a_force_that_was_changed():
-    """Code that was compiled for an element is not used for what it has become."""
+    """Code that was compiled for an element is not used after the element has changed."""
     drag = Drag(0.0)
     first = sixd.simulate(ARM, [1, 0.5], [1, 1], 0.1, forces=drag)
     drag.c = 5.0
@@ -179,7 +181,7 @@ def test_an_event_that_writes():
 )
 @pytest.mark.parametrize("every", [1, 3])
 def test_it_ends_at_the_duration(duration, dt, interval, every):
-    """A last step may be shorter; samples lie where they should, and the force at each is that of its own state."""
+    """A last step may be shorter; samples are at their times, and the force at each is that of its own state."""
     seen = []
 
     def law(t, q, qd):
@@ -206,7 +208,7 @@ def test_it_ends_at_the_duration(duration, dt, interval, every):
     assert_allclose(motion.qd[-1], qd, atol=1e-10)
 
 
-def test_a_start_is_judged_at_its_time():
+def test_a_start_is_checked_at_its_time():
     """A velocity that a constraint prescribes in time."""
     rolling = sixd.Pfaffian(lambda q: np.array([[1, 0]]), lambda t: [0.5 + sin(3 * t)])
     model = ARM.with_constraints(rolling)
@@ -217,14 +219,14 @@ def test_a_start_is_judged_at_its_time():
         sixd.step(model, STARTS[0], right, 1e-3)
 
 
-def test_a_start_with_parameters_is_judged():
+def test_a_start_with_parameters_is_checked():
     linkage = sixd.zoo.four_bar()
     with pytest.raises(sixd.AssemblyError, match="simulate: q does not satisfy the constraints of 'four_bar'"):
         sixd.simulate(linkage, linkage.neutral() + 0.3, None, 0.01, parameters={"gravity": [0, 0, -9.81]})
 
 
 @pytest.mark.parametrize("t", ["a", [0.0, 1.0], np.nan, None])
-def test_a_time_that_is_none(t):
+def test_an_invalid_time(t):
     with pytest.raises(sixd.ScalarTypeError, match="step: t is .*, expected a finite number"):
         sixd.step(ARM, STARTS[0], None, 1e-3, t=t)
 
@@ -269,7 +271,7 @@ def test_long_work_is_announced(monkeypatch):
 
 @pytest.mark.parametrize("method", ["rk4", "euler", "midpoint", "implicit", "adaptive"])
 def test_functions_that_change_their_arguments(method):
-    """A law that works in place gives the motion of one that does not, and so do f_ext and force elements."""
+    """A controller that works in place gives the motion of one that does not, and so do f_ext and force elements."""
 
     class Brake(sixd.Force):
         def apply(self, model, t, q, qd, u):

@@ -1,4 +1,4 @@
-"""``sixd.step`` by the code for one row: the bits of a rollout, functions traced once, what changes between calls."""
+"""``sixd.step`` with the code for one sample: the bits of a rollout, functions traced once, changes between calls."""
 
 import dataclasses
 import gc
@@ -26,7 +26,7 @@ H = 0.01
 
 
 def rollout(system, q, qd, dt, *, t=0.0, method="rk4", **options):
-    """The step as the first step of a simulation: vector code, and every argument checked."""
+    """Return the step as the first step of a simulation: vector code, and every argument checked."""
     setup = make_setup("step", sixd.Scenario(system, method=method, **options), q, qd, start=float(t))
     *_, last = Runner(setup, method, dt, float(t)).run(np.array([1]), lambda done: None)
     return tuple(x[:, -1].reshape((*setup.batch, x.shape[-1])) for x in (last.q, last.qd))
@@ -34,7 +34,7 @@ def rollout(system, q, qd, dt, *, t=0.0, method="rk4", **options):
 
 @pytest.fixture
 def general_calls(monkeypatch):
-    """The calls of ``sixd.step`` that are not served by known code."""
+    """The calls of ``sixd.step`` that known code does not serve."""
     calls = []
 
     def counted(*args, **options):
@@ -46,7 +46,7 @@ def general_calls(monkeypatch):
 
 
 def require_same(system, q, qd, dt=H, calls=None, **options):
-    """The first and the later steps have the bits of a rollout; the later ones are made by known code."""
+    """The first and the later steps have the bits of a rollout; known code makes the later ones."""
     wanted = rollout(system, q, qd, dt, **options)
     for k in range(3):
         before = len(calls or ())
@@ -89,7 +89,7 @@ def test_float32(kind, method, rng, general_calls):
     require_same(model, q, qd, calls=general_calls, method=method)
     tau, f_ext = (rng.uniform(-1, 1, n).astype(np.float32) for n in (model.nv, (model.nb, 6)))
     require_same(model, q, qd, method=method, controller=tau, f_ext=f_ext, t=0.1)
-    # float64 afterwards, and mixed kinds, are what they were
+    # float64 afterwards, and mixed kinds, give the same results as before
     require_same(model, q.astype(float), qd.astype(float), method=method)
     require_same(model, q, qd.astype(float), method=method)
     require_same(model, q, qd, method=method, controller=tau.astype(float))
@@ -114,8 +114,8 @@ def test_forces_times_and_lengths_are_arguments(method, rng, general_calls):
 
 
 @pytest.mark.long
-def test_rows_of_a_batch(rng):
-    """A row has the same bits alone and in a batch of any shape, with forces for all rows or for each."""
+def test_samples_of_a_batch(rng):
+    """A sample has the same bits alone and in a batch of any shape, with forces for all samples or for each."""
     model = samples.single_joint("free")
     q, qd = (np.array(x) for x in zip(*[state(model, rng) for _ in range(11)], strict=True))
     tau = rng.uniform(-1, 1, (11, model.nv))
@@ -171,7 +171,7 @@ def test_every_controller(name, rng, general_calls):
 
 @pytest.mark.long
 def test_tables_of_forces(rng):
-    """A Sequence on a floating base by the midpoint rule, with tables for rows, and of the wrong size."""
+    """A Sequence on a floating base with the midpoint rule, with tables for samples, and of the wrong size."""
     model = samples.single_joint("free")
     q, qd = state(model, rng)
     table = sixd.controllers.Sequence(rng.uniform(-1, 1, (4, model.nv)), 0.1)
@@ -200,7 +200,7 @@ def test_force_elements(rng, general_calls):
         require_same(model, q, qd, forces=forces)
     before = len(general_calls)
     require_same(model, q, qd, forces=(x for x in (limits,)))
-    assert len(general_calls) == before + 3  # a generator is used up by one call, and not looked at before
+    assert len(general_calls) == before + 3  # a generator is used up by one call, and not read before
     drag = Drag(0.5)
     require_same(model, q, qd, calls=general_calls, forces=drag)
     object.__setattr__(drag, "coefficient", 0.7)
@@ -220,7 +220,7 @@ class Drag(sixd.Force):
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "euler"])
 def test_constraints(method, rng, general_calls):
-    """Projected and stabilised, from states on the constraints; others are refused as before."""
+    """Projected and stabilised, from states on the constraints; others raise the same error as before."""
     model = sixd.zoo.four_bar()
     q = sixd.assemble(model, model.neutral())
     q, qd = sixd.assemble(model, q, rng.uniform(-1, 1, model.nv))
@@ -270,7 +270,7 @@ def test_a_function_is_traced_once(rng, general_calls):
     assert_array_equal(sixd.step(ARM, q, qd, H, controller=law), first)
     assert len(calls) == count
     assert len(general_calls) == 1
-    # rows use the same trace, in whatever order
+    # samples use the same trace, in whatever order
     rows = sixd.step(ARM, np.array([q, q]), np.array([qd, qd]), H, controller=law)
     assert_array_equal(rows[1][1], first[1])
     assert len(calls) == count
@@ -332,7 +332,7 @@ def use(gains, t, q, qd):
     "take", [lambda c: c, lambda c: c.law, lambda c: partial(use, c)], ids=["object", "method", "partial"]
 )
 def test_attributes_that_change_are_read_anew(take, rng, general_calls):
-    """An object with attributes is read at every call: the controller is always that of now."""
+    """An object with attributes is read at every call: its current values always count."""
     q, qd = state(ARM, rng)
     owner = Gains(2.0, [0.1, 0.2], ARM)
     controller = take(owner) if isinstance(take(owner), partial) else None  # bound methods are made anew
@@ -419,7 +419,7 @@ class ByClass:
     ],
     ids=["slots", "getattr", "nested", "class"],
 )
-def test_state_that_cannot_be_seen_is_read_anew(controller, change, rng, general_calls):
+def test_hidden_state_is_read_anew(controller, change, rng, general_calls):
     """Such controllers are traced at every call."""
     q, qd = state(ARM, rng)
     first = rollout(ARM, q, qd, H, controller=controller)
@@ -433,7 +433,7 @@ def test_state_that_cannot_be_seen_is_read_anew(controller, change, rng, general
 
 
 def test_a_target_that_changes(rng):
-    """A controller of sixd's cannot be changed, but an object that is its target can."""
+    """A controller of sixd cannot be changed, but an object that is its target can."""
 
     class Target:
         offset = 0.1
@@ -452,7 +452,7 @@ def test_a_target_that_changes(rng):
 
 
 def law_of(model):
-    """A law with a reference to the system."""
+    """A controller with a reference to the system."""
     return lambda t, q, qd: -sixd.gravity_force(model, q) * 2
 
 
@@ -469,7 +469,7 @@ def law_of(model):
     ids=["function", "controller", "object", "partial", "force"],
 )
 def test_functions_die_with_their_code(make, rng):
-    """Neither a function, nor an object is kept alive by its code, nor the system by any; the code is dropped."""
+    """Its code keeps neither a function nor an object alive, nor does anything keep the system; the code is dropped."""
     q, qd = state(ARM, rng)
     model = sixd.zoo.planar(2)
     address = id(model)
@@ -543,7 +543,7 @@ def test_the_memo_can_be_cleared(rng):
 
 
 def test_threads_step_at_once(rng):
-    """Some of them are the first."""
+    """Some of them make the first call."""
     model = sixd.zoo.planar(3)
     q, qd = state(model, rng)
     wanted, found = rollout(model, q, qd, H), []
@@ -611,8 +611,8 @@ def wave(t, q, qd):
     return q * sin(t)
 
 
-def test_rows_that_are_not_finite(rng):
-    """NaN and infinity in a state stay in its row, as in a batch; a quaternion of zeros is refused."""
+def test_samples_that_are_not_finite(rng):
+    """NaN and infinity in a state stay in its sample, as in a batch; a quaternion of zeros is rejected."""
     q, qd = state(ARM, rng)
     sixd.step(ARM, q, qd, H)
     for bad in (np.nan, np.inf):
@@ -654,7 +654,7 @@ CASES = [(name, value) for options in WRONG.values() for name, values in options
 
 
 @pytest.mark.parametrize(("name", "value"), CASES, ids=lambda x: repr(x)[:30])
-def test_wrong_arguments_are_refused_as_before(name, value):
+def test_wrong_arguments_are_rejected_as_before(name, value):
     """The same error before and after the step is known."""
     model = sixd.zoo.planar(2)
     good = {"system": model, "q": np.zeros(2), "qd": np.zeros(2), "dt": H}
@@ -674,7 +674,7 @@ def test_wrong_arguments_are_refused_as_before(name, value):
     assert issubclass(before[0], (sixd.SixdError, TypeError))
 
 
-def test_stateful_elements_and_laws_are_refused_at_every_call():
+def test_stateful_elements_and_controllers_are_rejected_at_every_call():
     values = iter(range(1000))
 
     def counts(t, q, qd):
@@ -694,7 +694,7 @@ def test_stateful_elements_and_laws_are_refused_at_every_call():
         assert_array_equal(found, sixd.step(ARM, np.ones(2), np.zeros(2), H, controller=np.ones(2)))
 
 
-def test_symbols_and_singular_models_are_refused_at_every_call():
+def test_symbols_and_singular_models_are_rejected_at_every_call():
     builder = sixd.ModelBuilder("weightless")
     builder.add_body("a", parent="world", joint=sixd.Revolute("z"))
     model = builder.build()
@@ -703,7 +703,7 @@ def test_symbols_and_singular_models_are_refused_at_every_call():
             sixd.step(model, np.zeros(1), np.zeros(1), H)
 
 
-def test_functions_of_the_library_in_a_law(rng, general_calls):
+def test_functions_of_the_library_in_a_controller(rng, general_calls):
     def law(t, q, qd):
         return sixd.gravity_force(ARM, q) - sqrt(qd @ qd + 1) * qd
 

@@ -22,7 +22,7 @@ def start(model, seed=0):
 
 
 def differences(model, q, qd, tau, e=E, *, law=None, **options):
-    """(2 nv, 3 nv): the changes of the state after a step by those of q, qd and tau."""
+    """Return (2 nv, 3 nv): the derivatives of the state after a step with respect to q, qd and tau."""
     nv = model.nv
 
     def after(x):
@@ -105,7 +105,7 @@ def test_a_linear_system_in_closed_form():
 
 @dataclasses.dataclass(frozen=True)
 class Wind(sixd.Force):
-    """A force with the wind's velocity u as its state, which depends on where it blows."""
+    """A force with the wind's velocity u as its state; the wind depends on the place."""
 
     strength: float
 
@@ -127,8 +127,8 @@ def test_a_state_of_a_force_in_closed_form():
     assert_allclose(B, [[H * H / 2], [H / 2], [0]], rtol=1e-14)
 
 
-def test_a_controller_beside_parameters():
-    """The controller's law does not take them; a model with symbols needs them all the same."""
+def test_a_controller_together_with_parameters():
+    """The controller has no parameters; a model with symbols needs them all the same."""
     import sympy
 
     model = sixd.zoo.pendulum(1, 1.0, sympy.Symbol("m", positive=True))
@@ -163,7 +163,7 @@ def test_joints_that_stick_have_zero_rows():
 
 
 def test_states_of_force_elements():
-    """Ground has two states for a point: the matrices have as many rows and columns more."""
+    """Ground has two states for a point: the matrices have as many additional rows and columns."""
     ball = sixd.zoo.falling_sphere()
     ground = sixd.Ground({"sphere": (0, 0, 0, 0.05)})
     q, qd = np.array([1.0, 0, 0, 0, 0, 0, 0.0499]), np.array([0, 0.1, 0, 0.3, 0.2, -0.1])
@@ -228,7 +228,7 @@ def test_closed_loops_stay_closed():
         ({"q": np.zeros(3)}, ShapeError, "q has shape"),
     ],
 )
-def test_errors_say_what_was_wrong(change, error, words):
+def test_errors_name_the_mistake(change, error, words):
     given = {"q": [0.1, 0.2], "qd": None, "dt": H} | change
     q, qd, dt = (given.pop(name) for name in ("q", "qd", "dt"))
     with pytest.raises(error, match=words):

@@ -1,4 +1,4 @@
-"""A step as one function, and steps back with weights of all states: what PyTorch and JAX are given."""
+"""A step as one function, and steps back with weights of all states: the basis of PyTorch's and JAX's operators."""
 
 import dataclasses
 
@@ -22,7 +22,7 @@ def smooth(model):
 
 
 def evaluated(system, request, *arrays):
-    """The results of a request."""
+    """Return the results of a request."""
     return evaluate(request.function, system, request.choices, arrays)
 
 
@@ -85,7 +85,7 @@ def test_gradients_by_entries(kind):
 
 
 def test_steps_that_are_not_functions():
-    """With dry friction, contact, or by the midpoint rule calls are repeated; others may be long."""
+    """With dry friction or contact, or with the midpoint rule, calls are repeated; others may be long."""
     assert step_request("step", sixd.Scenario(single_joint("revolute")), "float64") is None
     assert step_request("step", sixd.Scenario(smooth(single_joint("revolute")), method="midpoint"), "float64") is None
     long = sixd.zoo.planar(60)
@@ -93,7 +93,7 @@ def test_steps_that_are_not_functions():
     assert step_request("step", sixd.Scenario(long), "float64") is None
 
 
-def test_adaptive_methods_are_refused():
+def test_adaptive_methods_are_rejected():
     with pytest.raises(sixd.UnknownNameError, match="step: method: .*adaptive"):
         step_request("step", sixd.Scenario(smooth(single_joint("revolute")), method="adaptive"), "float64")
 

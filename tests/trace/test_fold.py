@@ -1,4 +1,4 @@
-"""Folding at the ends of the range of floats: where plain floats give the right number, folded code gives it too."""
+"""Folding at the ends of the range of floats: if plain floats give the right number, folded code gives it too."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sixd.trace import Graph
 each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
 MODEL = sixd.zoo.planar(1)
 
-# function, argument, what it is there
+# function, argument, result
 EXTREMES = {
     "float64": [
         (lambda a: (a * 1e200) * 1e200, 1e-300, 1e100),
@@ -42,7 +42,7 @@ EXTREMES = {
 
 @each_dtype
 def test_ends_of_the_range(dtype):
-    """The cases of one dtype in one kernel, one row each."""
+    """The cases of one dtype in one kernel, one sample each."""
     functions, arguments, expected = zip(*EXTREMES[dtype], strict=True)
     kernel = sixd.compile(lambda q: np.array([f(q[0]) for f in functions]), MODEL, dtype=dtype)
     result = np.diagonal(kernel(np.array(arguments, dtype=dtype)[:, None]))
@@ -50,7 +50,7 @@ def test_ends_of_the_range(dtype):
 
 
 def test_constants_merge_where_the_merged_one_is_normal():
-    """In the dtype of the graph; everyday constants always do."""
+    """In the dtype of the graph; ordinary constants always merge."""
     for dtype, large in (("float64", 1e200), ("float32", 1e25)):
         x = Graph(dtype).input("x")
         assert (x * 2) / 8 is x * 0.25
@@ -82,13 +82,13 @@ STEPS = [
 
 def random_chains(dtype, count=150):
     rng = np.random.default_rng(5)
-    # rounded to the dtype: a merged constant is made of what was written, and better than that
+    # rounded to the dtype: a merged constant is made of the written numbers, and better than theirs
     constants = np.array(CONSTANTS[dtype], dtype=dtype).astype(float)
     return [[(STEPS[rng.integers(8)], rng.choice(constants)) for _ in range(n)] for n in rng.integers(2, 7, count)]
 
 
 def partial_results(chain, x, kind):
-    """What each step of a chain gives on numbers of that kind."""
+    """Return what each step of a chain gives on numbers of that kind."""
     a, found = x, []
     for step, c in chain:
         a = step(a, x, kind(c))
@@ -97,7 +97,7 @@ def partial_results(chain, x, kind):
 
 
 def wanted(chain, x, dtype):
-    """The exact result of a chain if plain floats of that dtype keep in range all the way, else None."""
+    """Return the exact result of a chain if plain floats of that dtype stay in range in every step, else None."""
     kind, info = np.dtype(dtype).type, np.finfo(dtype)
     with np.errstate(all="ignore"):
         exact = partial_results(chain, np.longdouble(kind(x)), lambda c: np.longdouble(kind(c)))
@@ -110,7 +110,9 @@ def wanted(chain, x, dtype):
 
 
 def disagreements(dtype, evaluate):
-    """Chains and arguments where ``evaluate(x)``, all chains at x, is not what plain floats give up to rounding."""
+    """Return chains and arguments where ``evaluate(x)``, all chains at x, differs from plain floats by more than
+    rounding.
+    """
     kind, eps, bad, checked = np.dtype(dtype).type, float(np.finfo(dtype).eps), [], 0
     chains = random_chains(dtype)
     for x in INPUTS[dtype]:
@@ -136,7 +138,9 @@ needs_range = pytest.mark.skipif(np.finfo(np.longdouble).maxexp < 16000, reason=
 @needs_range
 @each_dtype
 def test_compiled_chains_keep_the_range_of_floats(dtype):
-    """Random products and quotients of extreme constants: right wherever plain floats are, in a batch and in one row."""
+    """Random products and quotients of extreme constants: right wherever plain floats are, in a batch and in one
+    sample.
+    """
     kernel = sixd.compile(all_chains(dtype), MODEL, dtype=dtype)
     rows = kernel(np.array(INPUTS[dtype], dtype=dtype)[:, None])
     table = dict(zip(map(repr, np.array(INPUTS[dtype], dtype=dtype)), rows, strict=True))

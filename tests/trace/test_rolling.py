@@ -1,4 +1,4 @@
-"""Rolled programs: marks, segments and shapes, run by a small interpreter of what the code generators are given."""
+"""Rolled programs: marks, segments and shapes, run by a small interpreter of the code generators' input."""
 
 import pickle
 import threading
@@ -41,7 +41,9 @@ def chain(n):
 
 
 def run(program, rolled, *arrays):
-    """The outputs of a rolled program for one row: its calls, one after the other, on a work memory full of NaN."""
+    """Return the outputs of a rolled program for one sample: its calls, one after another, on a work memory full of
+    NaN.
+    """
     work = np.full(rolled.size, np.nan)
     for first, slot, array in zip(rolled.inputs, program.inputs, arrays, strict=True):
         work[first : first + len(slot.entries)] = np.ravel(array)
@@ -80,7 +82,7 @@ def call(shape, work, addresses, constants):
 
 
 def check(program, rng, **options):
-    """Run a program rolled, and compare it with its evaluation; return what was run."""
+    """Run a program rolled, and compare it with its evaluation; return the parts that ran."""
     arrays = [rng.uniform(-1, 1, slot.shape) for slot in program.inputs]
     for fuse in (False, True):
         rolled = roll(program, fuse=fuse)
@@ -110,7 +112,7 @@ def test_trees_and_own_joints(name, rng):
 
 
 def test_conditions_constants_and_inputs_as_results(rng):
-    """Truth values pass from one segment to another; constants and inputs are results, too; an input is not used."""
+    """Truth values pass from one segment to another; constants and inputs are results too; one input is not used."""
 
     def f(x, unused):
         big = x[0] > 0.1
@@ -147,7 +149,7 @@ def test_programs_without_marks_are_cut(longest, rng, monkeypatch):
 
 
 def test_bodies_visited_in_no_order(rng):
-    """Marks are hints: whatever they say, results are right."""
+    """Marks are hints: whatever they are, results are right."""
 
     def f(x):
         graph, y = x[0].graph, list(x)
@@ -166,7 +168,7 @@ def test_bodies_visited_in_no_order(rng):
 
 @pytest.mark.parametrize("name", ["rnea", "aba"])
 def test_shapes_do_not_grow_with_a_chain(name, rng):
-    """Equal links share functions: of 60 links there are as many as of 30, with as many operations in all."""
+    """Equal links share functions: 60 links need as many as 30, with as many operations in total."""
     found = [check(traced(sixd.zoo.pendulum(n), name), rng) for n in (30, 60)]
     small, large = ([len(shape.nodes) for shape in rolled.shapes] for rolled in found)
     assert small == large
@@ -175,7 +177,7 @@ def test_shapes_do_not_grow_with_a_chain(name, rng):
 
 
 def test_steps_along_a_branch_are_segments(rng):
-    """The inner loop of the mass matrix; without its marks each body of a chain would have a shape of its own."""
+    """The inner loop of the mass matrix: without its marks, each body of a chain would have a shape of its own."""
     small, large = (check(traced(sixd.zoo.pendulum(n), "crba"), rng) for n in (20, 40))
     assert len(large.shapes) <= len(small.shapes) + 2
     assert len(large.calls) > 2.5 * len(small.calls)
@@ -195,7 +197,7 @@ def test_memory_is_used_again(rng):
 
 
 def test_derivatives_inherit_the_marks(rng):
-    """Nodes of a derivative belong to the body of the node that is differentiated, forward and in reverse."""
+    """Nodes of a derivative belong to the body of the differentiated node, forward and in reverse."""
     for mode, most in (("forward", 40), ("reverse", 60)):
         counts = []
         for n in (12, 24):
@@ -219,8 +221,8 @@ def test_derivatives_inherit_the_marks(rng):
 # visits ---------------------------------------------------------------------------------------------
 
 
-class Heard:
-    """A listener that keeps what it is informed of."""
+class Recorder:
+    """A listener that stores the reported visits."""
 
     def __init__(self):
         self.visits = []
@@ -230,7 +232,7 @@ class Heard:
 
 
 def test_visits_are_reported_to_the_listener_of_the_thread():
-    model, heard = sixd.zoo.pendulum(3), Heard()
+    model, heard = sixd.zoo.pendulum(3), Recorder()
     assert model.bodies == range(1, 4)
     with body_marks.listening(heard):
         assert list(model.bodies) == [1, 2, 3]

@@ -28,7 +28,7 @@ def compiled(recipe, dtype="float64"):
 
 
 def both(recipe, state, constants, steps):
-    """The state after so many steps, by ``Recipe.evaluate`` and by compiled code."""
+    """Return the state after so many steps, from ``Recipe.evaluate`` and from compiled code."""
     state = [np.asarray(x, dtype=float) for x in state]
     found = compiled(recipe)[0](np.array([steps]), [*state, *(np.asarray(x, dtype=float) for x in constants)])
     for _ in range(steps):
@@ -39,8 +39,8 @@ def both(recipe, state, constants, steps):
 # calls ------------------------------------------------------------------------------------------
 
 
-def test_calls_and_what_lies_between():
-    """A program called twice stands in the recipe twice, in the code once; what is in memory is not computed again."""
+def test_calls_and_the_operations_between():
+    """A program called twice occurs twice in the recipe, once in the code; values in memory are not computed again."""
 
     def step(stages, x, y, c):
         a, b = stages(DOUBLE, x, y)
@@ -63,7 +63,7 @@ def test_calls_and_what_lies_between():
         assert_allclose(found[1], np.sin(e) + d, atol=1e-15)
 
 
-def test_states_that_change_places():
+def test_exchanged_states():
     recipe = trace_stages(lambda stages, a, b, c: (b, a, c), {"a": (3,), "b": (3,), "c": ()}, {})
     a, b, c = np.arange(21.0).reshape(7, 3), -np.arange(21.0).reshape(7, 3), np.arange(7.0)
     for found in both(recipe, (a, b, c), (), 3):
@@ -71,7 +71,7 @@ def test_states_that_change_places():
             assert_array_equal(x, expected)
 
 
-def test_a_number_and_a_vector_of_it_have_places_of_their_own():
+def test_a_number_and_a_vector_of_it_have_separate_places():
     """One node, two shapes: each place has the shape that its reader expects."""
     scalar, vector = trace(lambda x: x * 2, {"x": ()}), trace(lambda x: x + 1, {"x": (1,)})
 
@@ -87,19 +87,19 @@ def test_a_number_and_a_vector_of_it_have_places_of_their_own():
 
 
 def test_numbers_and_empty_arrays():
-    """Results that depend on nothing, and arrays without entries."""
+    """Results that depend on no input, and arrays without entries."""
     empty = trace(lambda x, nothing: x + 1, {"x": (), "nothing": (0,)})
     recipe = trace_stages(
         lambda stages, x, y: (stages(empty, 2.5, np.zeros(0)), np.array([1.0, x])), {"x": (), "y": (2,)}, {}
     )
     for found in both(recipe, (np.zeros(3), np.ones((3, 2))), (), 2):
-        # what depends on no row has none in the reference
+        # results that depend on no sample have no batch dimension in the reference
         assert_array_equal(np.broadcast_to(found[0], 3), np.full(3, 3.5))
         assert_array_equal(np.broadcast_to(found[1], (3, 2)), np.full((3, 2), [1.0, 3.5]))
 
 
-def test_repeated_program_ends_row_by_row():
-    """Newton's square root: rows that are done do not depend on those that are not, and the limit holds."""
+def test_repeated_program_ends_sample_by_sample():
+    """Newton's square root: finished samples do not depend on the others, and the limit holds."""
 
     def newton(x, done, a):
         better = (x + a / x) / 2
@@ -124,8 +124,8 @@ def test_repeated_program_ends_row_by_row():
 
 
 @pytest.mark.parametrize("most", [1, 30])
-def test_a_call_that_is_left_out(most):
-    """Where the flag is 0 in every row of a vector; rows beside others that need the call stay as they are."""
+def test_a_skipped_call(most):
+    """Where the flag is 0 in every sample of a vector; samples next to others that need the call do not change."""
     once = trace(lambda x, flag: where(flag > 0, x / 2, x), {"x": (), "flag": ()})
 
     def halve(x, done, flag):
@@ -164,7 +164,7 @@ def test_wrong_number_of_arrays():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rows", [0, 1, 3, 8, 17])
 def test_records_of_a_counter(rows, dtype):
-    """Counts of steps before each record, none among them; entries of several sizes."""
+    """Counts of steps before each record, including 0; entries of several sizes."""
     recipe = trace_stages(lambda stages, n, x, c: (n + 1, x + c), {"n": (), "x": (11,)}, {"c": (11,)})
     roll = compiled(recipe, dtype)[0]
     x = np.arange(rows * 11, dtype=dtype).reshape(rows, 11)
@@ -181,8 +181,8 @@ def test_records_of_a_counter(rows, dtype):
 
 
 @pytest.mark.parametrize("rows", [2, 7, 15, 16, 33, 100])
-def test_threads_do_every_row(rows):
-    """However few the rows: those of a vector too, and the rest of a division."""
+def test_threads_do_every_sample(rows):
+    """Whatever the number of samples: those within a vector too, and the remainder of a division."""
     recipe = trace_stages(lambda stages, x: (x * 0.5 + 1,), {"x": (3,)}, {})
     roll = compiled(recipe)[0]
     x = np.random.default_rng(0).standard_normal((rows, 3))
@@ -194,7 +194,7 @@ def test_threads_do_every_row(rows):
             found.append(roll(counts, [x])[0])
     finally:
         sixd.set_num_threads(None)
-    assert_allclose(found[0], 2.0, atol=1e-12)  # the fixed point: nothing was left unwritten
+    assert_allclose(found[0], 2.0, atol=1e-12)  # the fixed point: everything was written
     assert_array_equal(found[0], found[1])
     assert_array_equal(found[0], found[2])
 
@@ -218,7 +218,7 @@ def problems():
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(problems()))
 def test_reference_and_compiled_code_agree(name, rng):
-    """``Recipe.evaluate`` is NumPy's arithmetic in the recipe's order, the code has fused and reordered sums."""
+    """``Recipe.evaluate`` is NumPy's arithmetic in the recipe's order; the code has fused and reordered sums."""
     problem, method = problems()[name]
     system, rows = problem.system, 3
     recipe = make_recipe(problem, method)

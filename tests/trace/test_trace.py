@@ -1,4 +1,4 @@
-"""Traces: folding, sharing, evaluation, the checker, and what a traced value refuses."""
+"""Traces: folding, sharing, evaluation, the checker, and what a traced value cannot do."""
 
 from bisect import bisect_right
 from functools import partial
@@ -31,7 +31,7 @@ def two_scalars(function):
 
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_every_operation_evaluates_as_on_floats(name, rng):
-    """A traced function of two scalars gives, over a batch, what it gives on floats."""
+    """A traced function of two scalars gives the same results over a batch as on floats."""
     function, v = ARITHMETIC[name], rng.uniform(-3, 3, (50, 2))
     (result,) = two_scalars(function).evaluate(v)
     assert_allclose(result[:, 0], [function(np.float64(x), np.float64(y)) for x, y in v], rtol=1e-14, atol=1e-14)
@@ -84,7 +84,7 @@ def test_folding():
         (lambda x: (x > 0) & x, "expected another condition"),
     ],
 )
-def test_what_a_traced_value_refuses(look, message):
+def test_what_a_traced_value_cannot_do(look, message):
     with pytest.raises(sixd.TraceError, match=message):
         look(Graph().input("x"))
 
@@ -117,7 +117,7 @@ def program_of(function, names, model) -> Program:
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("model", [*trees()[:2], *map(single_joint, KINDS)], ids=["tree0", "tree1", *KINDS])
 def test_algorithms_trace_to_what_they_compute(name, model, rng):
-    """Every algorithm, over every joint type: the trace evaluated on a batch equals the plain run on each row."""
+    """Every algorithm, with every joint type: the trace evaluated on a batch equals the plain run on each sample."""
     function, names = ALGORITHMS[name]
     program = program_of(function, names, model)
     q = np.array([model.random_configuration(rng) for _ in range(3)])
@@ -139,7 +139,7 @@ def test_algorithms_trace_to_what_they_compute(name, model, rng):
     ],
 )  # fmt: skip
 def test_operation_counts_are_a_ratchet(name, algorithm, most):
-    """Dense textbook code, folded, costs what code specialised by hand costs: at most 5 % above the counts known."""
+    """Dense textbook code, folded, costs as much as hand-specialised code: at most 5 % more than the known counts."""
     model = quiet_load(FIVE[name]).without_passive()
     if name == "panda":
         model = model.lock({"panda_finger_joint1": 0, "panda_finger_joint2": 0})
@@ -151,7 +151,7 @@ def test_operation_counts_are_a_ratchet(name, algorithm, most):
 
 
 def test_the_checker_finds_broken_programs():
-    """Arguments before they are made, wrong arities, truth values as numbers, strange inputs."""
+    """Arguments used before they are computed, wrong arities, truth values as numbers, strange inputs."""
     graph = Graph()
     x = graph.input("x", (2,))
     good = trace(lambda v: v[:1] + sin(v[1]), {"v": (2,)})
@@ -189,7 +189,7 @@ def test_evaluation_checks_its_arrays():
 
 @pytest.mark.parametrize("algorithm", [rnea, aba])
 def test_orders_by_visits(algorithm):
-    """Every node once, arguments first, one visit of a body after the other; limbs come one after the other."""
+    """Every node once, arguments first, one visit of a body after another; one limb comes after another."""
     model = sixd.zoo.humanoid()
     program = trace(partial(algorithm, model), {"q": (model.nq,), "qd": (model.nv,), "x": (model.nv,)})
     order = by_visits(program)
@@ -198,7 +198,7 @@ def test_orders_by_visits(algorithm):
     assert all(at[a.index] < at[node.index] for node in order for a in node.args)
     starts = [mark.start for mark in program.marks]
     visits = [bisect_right(starts, node.index) for node in order if node.args]
-    assert len([v for v, _ in groupby(visits)]) == len(set(visits))  # none is interrupted
+    assert len([v for v, _ in groupby(visits)]) == len(set(visits))  # no visit is interrupted
     entries = [[(k, j, 1) for k, slot in enumerate(slots) for j in range(len(slot.entries))]
                for slots in (program.inputs, program.outputs)]  # fmt: skip
     visited, traced, deep = (most_live(tasks(program, *entries, True, x)) for x in (order, program.nodes, None))
@@ -206,7 +206,7 @@ def test_orders_by_visits(algorithm):
 
 
 def test_order_without_visits(rng):
-    """A function without bodies: as traced. Constants and inputs that are results are there too."""
+    """A function without bodies: in the order of the trace. Constants and inputs that are results are included."""
     program = trace(lambda x: np.array([x[1], 3.0, x[0] * x[1] + 1, x[0]]), {"x": (3,)})
     order = by_visits(program)
     assert [n for n in order if n.args] == [n for n in program.nodes if n.args]

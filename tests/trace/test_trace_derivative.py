@@ -17,7 +17,7 @@ SMOOTH = [name for name in ARITHMETIC if name not in ("where ==", "where !=", "s
 
 
 def evaluate(inputs, outputs, values):
-    """Numbers of an object array of nodes for one row of inputs."""
+    """Return the numbers of an object array of nodes for one sample of inputs."""
     graph = inputs[0].graph
     flat = [graph.lift(x) for x in np.ravel(outputs)]
     program = make_program([Slot("v", (len(inputs),), tuple(inputs))], [Slot("out", np.shape(outputs), tuple(flat))])
@@ -76,7 +76,7 @@ def test_inverse_dynamics_of_every_joint(kind, rng):
 
 
 def test_second_derivatives(rng):
-    """A derivative is a graph again: the Hessian of a random expression beside SymPy's."""
+    """A derivative is a graph again: the Hessian of a random expression equals SymPy's."""
     x = inputs_of(3)
     symbols = sp.symbols("x0:3")
     expression = sp.sin(symbols[0] * symbols[1]) / (1 + symbols[2] ** 2) + sp.exp(symbols[0]) * sp.sqrt(
@@ -91,7 +91,7 @@ def test_second_derivatives(rng):
 
 
 def test_directions_are_products_with_the_jacobian(rng):
-    """Several at once, of numbers and of nodes; zeros by structure are the int 0."""
+    """Several at once, of numbers and of nodes; structural zeros are the int 0."""
     x = inputs_of(3)
     outputs = [x[0] * x[1] + x[2].sin(), x[1] * 3]
     directions = np.array([[1, 0, 0], [0, x[0], 0], [0.5, 0, x[2]]], dtype=object)
@@ -103,16 +103,16 @@ def test_directions_are_products_with_the_jacobian(rng):
     assert_allclose(evaluate(x, found, v), expected, atol=1e-14)
 
 
-def test_infinite_slopes_count_as_zero():
+def test_infinite_derivatives_count_as_zero():
     """√max(0, x) times something: flat where x ≤ 0, not NaN."""
     x = inputs_of(1)
     found = directional([sqrt(maximum(0, x[0])) * (x[0] + 1)], x, np.eye(1, dtype=int))
-    for value, slope in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
-        assert_allclose(evaluate(x, found, np.array([value]))[0, 0], slope, atol=1e-15)
+    for value, expected in ((-1.0, 0.0), (0.0, 0.0), (4.0, 2 + 5 / 4)):
+        assert_allclose(evaluate(x, found, np.array([value]))[0, 0], expected, atol=1e-15)
 
 
 def test_held_values():
-    """A held value has the slope of another, is not folded, and is replaced by its value in the end."""
+    """A held value has the derivative of another node, is not folded, and is finally replaced by its value."""
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
     stopped, swapped = (x * y).held(), x.sin().held(x * x)
@@ -122,9 +122,9 @@ def test_held_values():
     assert graph.const(2.0).held().is_value(2)
     forward, reverse = jvp([z], [x, y], [1, 0]), vjp([z], [x, y], [1])
     assert reverse[1] == 0
-    value, *slopes = resolved([z, forward[0], reverse[0]])
+    value, *derivatives = resolved([z, forward[0], reverse[0]])
     slots = [Slot("x", (), (x,)), Slot("y", (), (y,))]
-    program = make_program(slots, [Slot("out", (3,), (value, *slopes))])
+    program = make_program(slots, [Slot("out", (3,), (value, *derivatives))])
     assert "held" not in program.count()
     (found,) = program.evaluate(0.3, 0.7)
     expected = 0.3 * 0.7 + 2 * np.sin(0.3) * 2 * 0.3
@@ -132,19 +132,19 @@ def test_held_values():
     assert resolved([0, x - x.held()])[1].is_value(0)
 
 
-def test_what_is_not_chosen_has_no_part():
-    """Slopes that are not finite, in branches that are not taken: also of a value that two selections use."""
+def test_branches_that_are_not_selected_do_not_matter():
+    """Derivatives that are not finite, in branches that are not selected: also of a value that two selections use."""
     (x,) = inputs_of(1)
     s = sqrt(x)
     twice = (x > 0).where(s, 0) + (x > -1).where((x > 0.5).where(s, 2), 1)
     for y in (twice, (x > 0).where(1 / x, 3), (x > 0).where(s * s * s, x)):
-        (slope,) = vjp([y], [x], [1.0])
-        assert evaluate([x], np.array([slope]), [0.0])[0] in (0.0, 1.0)
-    (slope,) = vjp([twice], [x], [1.0])
-    assert_allclose(evaluate([x], np.array([slope]), [4.0]), [0.5], rtol=1e-14)
+        (gradient,) = vjp([y], [x], [1.0])
+        assert evaluate([x], np.array([gradient]), [0.0])[0] in (0.0, 1.0)
+    (gradient,) = vjp([twice], [x], [1.0])
+    assert_allclose(evaluate([x], np.array([gradient]), [4.0]), [0.5], rtol=1e-14)
 
 
-def test_bounded_slopes_of_roots():
+def test_bounded_derivatives_of_roots():
     (x,) = inputs_of(1)
     y = sqrt(maximum(x, 0)) * maximum(x, 0)
     for found in (vjp([y], [x], [1.0], bounded=True), jvp([y], [x], [1.0], bounded=True)):

@@ -194,6 +194,7 @@ def _rolled_out(setup: Setup, method: str, h: float, t: float, code: StepCode | 
 
 
 def require_stateless(problem: Problem) -> None:
+    """Raise if a force element has a state of its own, which a single step would lose."""
     if any(size and not isinstance(x, RigidForce) for x, size in zip(problem.forces, problem.sizes, strict=True)):
         raise ScalarTypeError(f"{problem.where}: an element of forces has a state of its own. Use sixd.simulate.")
 

@@ -1,4 +1,4 @@
-"""Derivatives of frames, centre of mass, momentum and energy beside Pinocchio's, on four robots."""
+"""Derivatives of frames, centre of mass, momentum and energy compared with Pinocchio's, on four robots."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ROBOTS = {
     "anymal": (True, "LF_FOOT"),
     "talos": (True, None),
 }
-EQUAL = 1e-12  # norm-wise, relative; found: 2e-15
+EQUAL = 1e-12  # norm-wise, relative; measured: 2e-15
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
@@ -38,8 +38,9 @@ def pair(request, rng):
 
 @pytest.mark.long
 def test_frames(pair):
-    """Of LOCAL and WORLD. Pinocchio's derivative by q in LOCAL_WORLD_ALIGNED is that of WORLD about the frame's origin:
-    it leaves out that the origin moves."""
+    """In LOCAL and WORLD. Pinocchio's derivative with respect to q in LOCAL_WORLD_ALIGNED is that of WORLD about the
+    frame's origin: it neglects the motion of the origin.
+    """
     model, theirs, (q, qd, qdd), state, order, frame = pair
     data = theirs.createData()
     pin.computeForwardKinematicsDerivatives(theirs, data, *state)

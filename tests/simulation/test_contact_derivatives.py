@@ -1,7 +1,7 @@
-"""Derivatives through rigid contact: slopes of the problems of impulses and heights, against the step's differences.
+"""Derivatives through rigid contact: of the problems of impulses and heights, compared with differences of a step.
 
-A step has kinks: a point is held from 1e-8 m above the ground on otherwise than below, and one that is faster than
-1e-6 m/s slides. Differences stay within, and problems are solved more exactly for them than they are in a simulation.
+A step has kinks: a point that is more than 1e-8 m above the ground is not held, and one that is faster than 1e-6 m/s
+slides. Differences stay between kinks, and problems are solved more exactly for them than in a simulation.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from sixd.simulation.setup import make_setup
 
 H, G = 1e-3, nonsmooth.G
 BY_Q, BY_QD = 2e-9, 1e-7  # of differences
-CLOSE = 1e-4  # of differences: problems leave 1e-12 m/s, which are divided by those
+CLOSE = 1e-4  # of differences: problems have an error of 1e-12 m/s, which is divided by the step
 GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
 
 
@@ -34,7 +34,7 @@ def exact(monkeypatch):
 
 
 def differences(model, q, qd, **options):
-    """(2 nv, 2 nv): the changes of the state after a step by those of q and qd."""
+    """(2 nv, 2 nv): the derivatives of the state after a step with respect to q and qd."""
     nv = model.nv
 
     def after(x):
@@ -49,7 +49,7 @@ def differences(model, q, qd, **options):
     return np.array(columns).T
 
 
-def require_slopes(model, q, qd, steps, **options):
+def require_derivatives(model, q, qd, steps, **options):
     """The matrices of a step after some others agree with differences."""
     before = sixd.simulate(model, q, qd, steps * H, dt=H, **options)
     q, qd = before.q[-1], before.qd[-1]
@@ -71,34 +71,36 @@ def box(friction=0.5):
 
 @pytest.mark.long
 def test_a_sphere_slides(exact):
-    """Its friction turns with its velocity."""
+    """Its friction rotates with its velocity."""
     model, ground, q = sphere()
-    A = require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 5, forces=ground)
+    A = require_derivatives(model, q, [0, 0, 0, 1.0, 0.2, 0], 5, forces=ground)
     v = np.array([1.0, 0.2])
     across = np.array([-v[1], v[0]]) / np.linalg.norm(v)
     block = A[9:11, 9:11]
     braked = 0.3 * G * H / np.linalg.norm(v)
-    assert across @ block @ across == pytest.approx(1 - braked, rel=0.02)  # the sphere has been braked for 5 steps
+    assert across @ block @ across == pytest.approx(1 - braked, rel=0.02)  # friction has slowed the sphere for 5 steps
 
 
 @pytest.mark.long
 def test_a_sphere_rolls(exact):
     model, ground, q = sphere()
-    require_slopes(model, q, [0, 0, 0, 1.0, 0.2, 0], 400, forces=ground)
+    require_derivatives(model, q, [0, 0, 0, 1.0, 0.2, 0], 400, forces=ground)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["rk4", "implicit", "euler", "midpoint"])
 def test_a_box_slides(exact, method):
     model, ground, q = box()
-    require_slopes(model, q, [0, 0, 0, 1.0, 0.1, 0], 3, forces=ground, method=method)
+    require_derivatives(model, q, [0, 0, 0, 1.0, 0.1, 0], 3, forces=ground, method=method)
 
 
 @pytest.mark.long
 def test_a_box_rests(exact):
     model, ground, q = box()
-    A = require_slopes(model, q, np.zeros(6), 3, forces=ground)
-    assert_allclose(A[6:, 6:], 0, atol=1e-6)  # it stops whatever its velocity was; of 1e-8, how soft laws are
+    A = require_derivatives(model, q, np.zeros(6), 3, forces=ground)
+    assert_allclose(
+        A[6:, 6:], 0, atol=1e-6
+    )  # it stops whatever its velocity was; of 1e-8, the softness of the contact laws
 
 
 @pytest.mark.long
@@ -106,7 +108,7 @@ def test_a_ball_bounces(exact):
     model, _, q = sphere()
     ground = sixd.RigidGround({"ball": (0, 0, 0, 0.1)}, friction=0.3, restitution=0.5)
     fast = [0, 0, 0, 0.3, 0, -1.0]
-    require_slopes(model, [*q[:6], 0.1005], fast, 0, forces=ground)
+    require_derivatives(model, [*q[:6], 0.1005], fast, 0, forces=ground)
 
 
 def cart(friction):
@@ -119,21 +121,21 @@ def cart(friction):
 
 
 @pytest.mark.long
-def test_joints_with_friction_and_limits_beside_the_ground(exact):
-    """The mass is dragged over the ground; then the lift strikes its limit within the step, and the mass the ground.
+def test_joints_with_friction_and_limits_and_the_ground(exact):
+    """The mass is dragged over the ground; then the lift hits its limit within the step, and the mass the ground.
 
     A joint that rests, or leans on a limit, is at a kink.
     """
     point = {"arm": (0.3, 0, 0, 0.1)}
     forces = [sixd.RigidGround(point, friction=0.4, height=-0.1), sixd.RigidLimits()]
-    require_slopes(cart(0.1), [0.0, 0.0, 0.0], [0.5, 0.0, 0.0], 3, forces=forces)
+    require_derivatives(cart(0.1), [0.0, 0.0, 0.0], [0.5, 0.0, 0.0], 3, forces=forces)
     forces = [sixd.RigidGround(point, friction=0.4, height=-0.2), sixd.RigidLimits()]
-    require_slopes(cart(0.0), [0.0, -0.0995, 0.0], [0.5, -1.0, 0.0], 0, forces=forces)
+    require_derivatives(cart(0.0), [0.0, -0.0995, 0.0], [0.5, -1.0, 0.0], 0, forces=forces)
 
 
 @pytest.mark.long
 def test_many_points(exact):
-    """Twelve points on two bodies, of which two at each touch the ground."""
+    """Twelve points on two bodies, two on each of which touch the ground."""
     feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
     builder = sixd.ModelBuilder("sledge")
     builder.add_body("sledge", "world", sixd.Free(), inertia=sixd.box(0.2, 0.2, 0.1, mass=2.0))
@@ -151,7 +153,7 @@ def test_many_points(exact):
     motion = sixd.simulate(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 0.01, forces=ground)
     touching = (motion.contacts()[0][2][-1, :, 2] > 0).sum()
     assert touching == 4
-    require_slopes(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 10, forces=ground)
+    require_derivatives(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 10, forces=ground)
 
 
 @pytest.mark.long
@@ -161,11 +163,11 @@ def test_a_go2_stands(exact):
     legs = np.arange(model.nv) >= 6
     model = dataclasses.replace(model, rest=q.copy(), stiffness=60.0 * legs, damping=2.0 * legs)
     ground = sixd.RigidGround(nonsmooth.go2_feet(), friction=0.8)
-    require_slopes(model, q, np.zeros(model.nv), 50, forces=ground)
+    require_derivatives(model, q, np.zeros(model.nv), 50, forces=ground)
 
 
-def test_slopes_are_functions_with_the_same_values():
-    """Given the results of a repeated call, its smooth function returns them."""
+def test_derivatives_are_functions_with_the_same_values():
+    """With the results of a repeated call as input, its smooth function returns them."""
     for model, ground, q in (sphere(), box()):
         for qd in ([0, 0, 0, 1.0, 0.2, 0], [0.1, 0.2, 0, 0, 0, -0.5]):
             setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
@@ -184,18 +186,18 @@ def test_slopes_are_functions_with_the_same_values():
                 if work.slope is not None and work.most > 1:
                     seen += 1
                     for ours, theirs in zip(work.slope().evaluate(*inputs), found, strict=True):
-                        assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved for to 1e-10 m/s
+                        assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved to 1e-10 m/s
             assert seen >= 3
 
 
 @pytest.mark.long
 def test_where_a_box_comes_to_rest():
-    """Its path v²/(2 μ g) by v, through 220 steps."""
+    """The derivative of its path v²/(2 μ g) with respect to v, through 220 steps."""
     model, ground, q = box()
     v = 1.0
     found = sixd.rollout_gradient(
         model, q, [0, 0, 0, v, 0, 0], np.zeros((220, 6)), dt=H, final=lambda q, qd: q[4], forces=ground
     )
     assert found.cost == pytest.approx(v * v / (2 * 0.5 * G), abs=1e-6)
-    # where it stops within the last step, the path has an error of a h²/8, and its slope one of h
+    # it stops within the last step, so the path has an error of a h²/8, and its derivative one of h
     assert found.qd[3] == pytest.approx(v / (0.5 * G), rel=5 * H)
