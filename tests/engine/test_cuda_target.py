@@ -154,9 +154,7 @@ def test_out(arm, gpu, rng):
 def test_wrong_arrays(arm, gpu, rng):
     q, qd, qdd = states(arm, rng, 5)
     kernel = sixd.compile(sixd.inverse_dynamics, arm, target="cuda")
-    with pytest.raises(
-        DeviceError, match=r"qd is a numpy.ndarray in CPU memory, expected an array on"
-    ):
+    with pytest.raises(DeviceError, match=r"qd is a numpy.ndarray in CPU memory, expected an array on"):
         kernel(Array(q), qd, Array(qdd))
     with pytest.raises(ScalarTypeError, match="qdd holds float32, expected float64"):
         kernel(Array(q), Array(qd), Array(qdd.astype("float32")))

@@ -352,9 +352,7 @@ def test_functions_of_the_cpu_say_so(arm, gpu):
         lambda: sixd.check(linkage, q=pins),
         lambda: sixd.Actuation(arm, [sixd.Motor(arm.joint_names[0])]).allocate(q, np.zeros(6)),
     ):
-        with pytest.raises(
-            DeviceError, match=r"q is a cupy.Array on a GPU, .* in CPU memory. Give q.get"
-        ):
+        with pytest.raises(DeviceError, match=r"q is a cupy.Array on a GPU, .* in CPU memory. Give q.get"):
             call()
 
 

@@ -217,7 +217,7 @@ def test_wrong_arguments(gpu, rng):
     ):
         with pytest.raises(error, match=text):
             sixd.simulate(arm, q, qd, 0.01, **options)
-    with pytest.raises(DeviceError, match="qd is a numpy.ndarray in the memory"):
+    with pytest.raises(DeviceError, match="qd is a numpy.ndarray in CPU memory"):
         sixd.simulate(arm, q, np.zeros(2), 0.01)
     with pytest.raises(ScalarTypeError, match="q is 'random', expected an array on the GPU"):
         sixd.simulate(arm, "random", qd, 0.01)
