@@ -121,14 +121,9 @@ class DeviceRoutine:
         if self._scalars:
             arrays = self._with_scalars(arrays)
         targets = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
-        given = arrays if targets is None else (*arrays, *targets)
-        try:
-            looks = [look(x) for x in given]
-        except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
-            driver(self.name)
-            self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
-            raise
-        key = tuple([found[0] for found in looks])
+        given = [*arrays, *(targets or ())]
+        looks = self._looks(names, arrays, targets)
+        key = tuple([layout for layout, _, _ in looks])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._make_plan(key, names, arrays, targets, check)
@@ -137,9 +132,9 @@ class DeviceRoutine:
         if targets is not None:
             check_overlap(self.name, looks, plan.reaches, len(arrays))
         addresses = [address for _, address, _ in looks]
-        copies = [library.rows(arrays[k], shape) for k, shape in plan.copied]
-        for (k, _), copy in zip(plan.copied, copies, strict=True):
-            addresses[k] = look(copy)[1]
+        for k, shape in plan.copied:
+            given[k] = library.rows(arrays[k], shape)  # held until the launch
+            addresses[k] = look(given[k])[1]
         if targets is None:
             targets = tuple([library.empty(arrays[0], shape) for shape in plan.shapes])
             addresses += [look(x)[1] for x in targets]
@@ -147,12 +142,21 @@ class DeviceRoutine:
             launch = self._prepared(plan, number, len(addresses))
             launch(addresses, library.stream(number))
             if not plan.copied and looks[0][2] == number:
-                numbers = tuple([found[2] for found in looks])
+                numbers = tuple([found for _, _, found in looks])
                 outputs = tuple((k, *plan.reaches[k]) for k in range(len(arrays), len(given)))
                 self._before = _LastLaunch(
                     key, numbers, outputs, plan.reaches, plan.shapes, launch, library.stream, library.empty, [None]
                 )
         return out if out is not None else targets if len(targets) > 1 else targets[0]
+
+    def _looks(self, names: Sequence[str], arrays: Sequence[Any], targets: Sequence[Any] | None) -> list[Look]:
+        """A look at each array; raise with the name of one that is not on a GPU."""
+        try:
+            return [look(x) for x in (*arrays, *(targets or ()))]
+        except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
+            driver(self.name)
+            self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
+            raise
 
     def _prepared(self, plan: LaunchPlan, number: int, addresses: int) -> Launch:
         """The launch of a plan on a GPU."""
