@@ -33,7 +33,7 @@ def check() -> None:
         listed = ", ".join(f"{name} ({count:,} rows)" for name, count in found.items())
         raise SingularError(
             f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
-            f"processor, where the error names the cause."
+            f"CPU, where the error names the cause."
         )
 
 

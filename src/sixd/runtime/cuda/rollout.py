@@ -77,7 +77,7 @@ class DeviceRollout:
 
     def __call__(self, counts: Any, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Any]:
         """Start the rollout on the caller's current stream; return the outputs (rows, …), those with r records
-        (rows, r, …); ``counts`` (r,), on the processor: steps before each record.
+        (rows, r, …); ``counts`` (r,), on the CPU: steps before each record.
 
         All arrays are on one GPU and of this dtype; each has as many rows as the first, or one for all. Each of ``out``
         is None or an array of the shape of its result, with contiguous records, that overlaps no other.

@@ -116,7 +116,7 @@ class DeviceRoutine:
     def __call__(self, names: Sequence[str], arrays: Sequence[Any], out: Any, check: Callable[[Any], None]) -> Any:
         """Launch the code on arrays whose leading dimensions broadcast; return the results, or ``out``.
 
-        ``check(part)`` may raise before that. Scalars may be plain numbers beside arrays.
+        ``check(part)`` may raise before that. Scalars may be plain numbers.
         """
         if self._scalars:
             arrays = self._with_scalars(arrays)
