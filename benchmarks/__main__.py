@@ -7,8 +7,12 @@ import datetime
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.session import Session
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
@@ -52,7 +56,7 @@ def main() -> int:
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
     import sixd
-    from benchmarks import machine, targets
+    from benchmarks import targets
     from benchmarks.sections import (
         batches,
         closed_form,
@@ -69,29 +73,11 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         steps,
         threads,
     )
-    from benchmarks.session import Session
-    from benchmarks.tasks import ALL
 
     functions, sections = _chosen(options.only)
-    session = Session(
-        tasks=tuple(task for task in ALL if task.word in functions),
-        robot_names=_robots(options),
-        rows=options.rows,
-        sizes=_sizes(options),
-        chains=tuple(n for n in CHAINS if n <= (10 if options.quick else 1000)),
-        rounds=options.rounds or (3 if options.quick else 15),
-        turn=0.002 if options.quick else 0.008,
-        folder=folder,
-    )  # fmt: skip
+    session = _session(options, functions, folder)
     sixd.set_num_threads(1)
-    report = session.report
-    report.heading("Benchmarks", 1)
-    today = datetime.datetime.now(datetime.UTC).date()
-    report.paragraph(
-        f"Measured on {today} by `python -m benchmarks`{_arguments()}. The run writes this file; do not edit it."
-    )
-    report.paragraph(METHOD.format(rounds=session.rounds, turn=1e3 * session.turn, rows=session.rows))
-    report.table(["machine and versions", ""], machine.describe().items(), left=2)
+    _begin(session)
     measures: dict[str, Callable[[Session], None]] = {
         "batch": batches.measure, "sizes": batches.measure_sizes, "single": single.measure,
         "steps": steps.measure, "constrained": constrained.measure, "rollouts": rollouts.measure,
@@ -107,12 +93,43 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             measure(session)
     reached = targets.show(session)
     for note in session.notes:
-        report.paragraph(f"Note: {note}")
+        session.report.paragraph(f"Note: {note}")
     full = not (session.quick or options.quick or options.only or options.robots or options.rows != 4096)
     path = options.output or (RESULTS if full else None)
     if path is not None:
-        report.write(path, PICTURES if path == RESULTS else path.parent)
+        session.report.write(path, PICTURES if path == RESULTS else path.parent)
     return 0 if reached or not full else 1
+
+
+def _session(options: argparse.Namespace, functions: Collection[str], folder: Path) -> Session:
+    """The session that the options describe."""
+    from benchmarks.session import Session
+    from benchmarks.tasks import ALL
+
+    return Session(
+        tasks=tuple(task for task in ALL if task.word in functions),
+        robot_names=_robots(options),
+        rows=options.rows,
+        sizes=_sizes(options),
+        chains=tuple(n for n in CHAINS if n <= (10 if options.quick else 1000)),
+        rounds=options.rounds or (3 if options.quick else 15),
+        turn=0.002 if options.quick else 0.008,
+        folder=folder,
+    )  # fmt: skip
+
+
+def _begin(session: Session) -> None:
+    """Write what the report says before its sections."""
+    from benchmarks import machine
+
+    report = session.report
+    report.heading("Benchmarks", 1)
+    today = datetime.datetime.now(datetime.UTC).date()
+    report.paragraph(
+        f"Measured on {today} by `python -m benchmarks`{_arguments()}. The run writes this file; do not edit it."
+    )
+    report.paragraph(METHOD.format(rounds=session.rounds, turn=1e3 * session.turn, rows=session.rows))
+    report.table(["machine and versions", ""], machine.describe().items(), left=2)
 
 
 def _options() -> argparse.Namespace:

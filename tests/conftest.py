@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import sixd
+import sixd.api.declared
+import sixd.symbolic.newton.result  # with it, LIBRARY of the engine has all functions
 from plain import PlainRoutine, plain_algorithms
 from sixd.engine import artifact
 from sixd.runtime import calls

@@ -33,7 +33,7 @@ def _pushed(program, dtype="float64"):
 
 def tangent(recipe):
     """Return the recipe whose state includes the rates of the state, and whose series and constants have rates too."""
-    own = {name: recipe.memory[name] for name in recipe.given}
+    own = {name: recipe.memory[name] for name in recipe.inputs}
     state = {name: own[name] for name in recipe.state}
     series = {name: own[name] for name in recipe.series}
     constants = {name: own[name] for name in recipe.constants}
@@ -55,7 +55,7 @@ def tangent(recipe):
             found = found if isinstance(found, tuple) else (found,)
             program = work.program
             if work.most > 1:
-                program = work.slope()
+                program = work.smooth()
                 inputs[: len(found)] = found
             moved = tuple(x * 0 for x in found)
             # dy = S_x dx + S_y dy, iterated until the contraction has converged
@@ -83,7 +83,7 @@ def pushed_cost(setup, method, cost, h, taus, along):
     given = {"q": setup.q, "qd": setup.qd, "u": setup.u, "h": [h], "start": [0.0], TAU: taus[None]}
     given |= {f"constant {name}": x for name, x in setup.constants.items() if name != "tau"}
     given |= {"rate of q": along["q"][None], "rate of qd": along["qd"][None], f"rate of {TAU}": along["tau"][None]}
-    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.given]
+    arrays = [np.asarray(given.get(name, np.zeros((1, *recipe.memory[name]))), dtype=float) for name in recipe.inputs]
     found = rollout(np.ones(len(taus)), arrays)
     last = {name: x[0, -1] for name, x in zip(recipe.state, found, strict=True)}
     return last["rate of q"], last["rate of qd"], last.get(f"rate of {COST}")

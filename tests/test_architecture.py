@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -15,52 +16,37 @@ import sixd
 SOURCE = Path(sixd.__file__).parent
 TESTS = Path(__file__).parent
 
+ROOT = TESTS.parent
+# what the last column of CONTRIBUTING's table forbids: modules, without those after them
+SUBJECTS = {
+    "robots": (["model"], []),
+    "graphs": (["trace"], []),
+    "traces": (["trace"], []),
+    "batches": (["runtime.batch"], []),
+    "compiled code": (["codegen", "runtime", "engine"], ["runtime.batch"]),
+    "algorithms": (["algorithms"], []),
+    "physics": (["algorithms"], []),
+    "files": (["io"], []),
+    "time steps": (["simulation"], []),
+    "pictures": (["geometry", "viewer", "drawing"], []),
+    "the page": (["viewer"], []),
+    "figures": (["drawing"], []),
+}
+
+
+def rows():
+    """The table of CONTRIBUTING.md: the folders and modules of each row, and what they must not know about."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for line in text[text.index("| in `src/sixd`") :].partition("\n\n")[0].splitlines()[2:]:
+        where, _, unknown = (cell.strip() for cell in line.strip("|").split(" | "))
+        names = [name.strip(" `").removesuffix(".py").replace("/", ".") for name in where.split(",")]
+        yield names, [subject.strip() for subject in unknown.strip("| ").split(",") if subject.strip()]
+
+
 # each layer may import from itself and from those before it
-LAYERS = [
-    "errors",
-    "version",
-    "locks",
-    "body_marks",
-    "lazy",
-    "gc_pause",
-    "slow_work",
-    "atomic",
-    "file_limits",
-    "notebook",
-    "spatial",
-    "trace",
-    "codegen",
-    "runtime",
-    "model",
-    "algorithms",
-    "constraints",
-    "io",
-    "interop",
-    "zoo",
-    "engine",
-    "cuda",
-    "api",
-    "inspection",
-    "symbolic",
-    "actuation",
-    "forces",
-    "trajectory",
-    "identification",
-    "simulation",
-    "ik",
-    "controllers",
-    "geometry",
-    "viewer",
-    "drawing",
-    "spatial_v2",
-    "torch",
-    "jax",
-    "cli",
-    "__main__",
-]
+LAYERS = [name for names, _ in rows() for name in names if "." not in name] + ["__main__"]
 OPTIONAL = ("torch", "jax")  # layers that need the package of that name
-# these are above `runtime` and `trace` in that order, but must not import them
-PHYSICS = ("spatial", "model/joints", "algorithms")
+LOADED = ("sixd.spatial", "sixd.model", "sixd.trace")  # by ``import sixd``
 MOST_LINES, MOST_FILES = 400, 13
 
 
@@ -74,6 +60,12 @@ FILES = [path for path in MODULES.values() if path != SOURCE / "__init__.py"]
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 
 
+@cache
+def syntax(path):
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def nodes(tree, *, typing=True):
     """All nodes of a syntax tree; without ``typing``, blocks under ``if TYPE_CHECKING`` are left out."""
     for child in ast.iter_child_nodes(tree):
@@ -84,10 +76,19 @@ def nodes(tree, *, typing=True):
 
 def imports(path, *, typing=True):
     """Names of the modules that a file imports, also inside functions."""
-    for node in nodes(ast.parse(path.read_text(encoding="utf-8")), typing=typing):
+    for node in nodes(syntax(path), typing=typing):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if name in MODULES else node.module for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def statements(path):
+    """Names of the modules that a file's statements import, packages among them, when the file is imported or later."""
+    for node in nodes(syntax(path), typing=False):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
@@ -113,13 +114,49 @@ def test_no_import_cycles():
         pytest.fail("import cycle: " + " <- ".join(error.args[1]))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in FILES if str(p.relative_to(SOURCE)).startswith(PHYSICS)],
-    ids=lambda p: str(p.relative_to(SOURCE)),
-)
-def test_physics_knows_no_batches_and_no_traces(path):
-    assert not {"runtime", "trace"} & layers(path)
+def test_modules_can_be_imported_by_threads():
+    """No two threads can wait for each other: each holds the module that it imports, and a module that is the first
+    of its package also the package. ``import sixd`` imports ``LOADED`` before there are threads.
+    """
+    named = {name: set(statements(path)) & MODULES.keys() - {"sixd"} for name, path in MODULES.items()}
+    named["sixd"] |= set(sixd._MODULES.values())
+    users = {name: {user for user in named if name in named[user]} for name in MODULES}
+    graph = {name: set(names) for name, names in named.items() if not name.startswith(LOADED)}
+    for name in graph:
+        parents = [name.rsplit(".", k)[0] for k in range(1, name.count("."))]
+        entered = {p for p in parents if any(not f"{user}.".startswith((f"{p}.", "sixd.cli.")) for user in users[name])}
+        graph[name] = {n for n in graph[name] | entered if n in graph and (n in entered or n not in parents)}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("threads may wait for each other: " + " <- ".join(error.args[1]))
+
+
+def within(name, modules):
+    """Whether a dotted name without ``sixd.`` is one of these modules or inside of one."""
+    return f"{name}.".startswith(tuple(f"{module}." for module in modules))
+
+
+@pytest.mark.parametrize(("names", "subjects"), [row for row in rows() if row[1]], ids=lambda x: ",".join(x))
+def test_folders_do_not_know_what_the_table_forbids(names, subjects):
+    """Each row of CONTRIBUTING's table, also by imports inside functions and for type checkers."""
+    if subjects == ["everything below"]:
+        forbidden, except_for = [name for name in LAYERS if name not in names], []
+    else:
+        forbidden, except_for = ([name for s in subjects for name in SUBJECTS[s][k]] for k in (0, 1))
+    inside = {name: path for name, path in MODULES.items() if within(name.removeprefix("sixd."), names)}
+    assert inside
+    used = {(name, n) for name, path in inside.items() for n in imports(path) if n.startswith("sixd.")}
+    tails = {(name, n.removeprefix("sixd.")) for name, n in used}
+    assert {x for x in tails if within(x[1], forbidden) and not within(x[1], except_for)} == set()
+
+
+def test_the_table_has_every_folder():
+    """And names nothing that does not exist."""
+    listed = [name for names, _ in rows() for name in names]
+    assert len(listed) == len(set(listed))
+    assert {name for name in listed if f"sixd.{name}" not in MODULES} == set()
+    assert {name.split(".")[1] for name in MODULES if "." in name} == set(LAYERS)
 
 
 def test_no_module_is_hidden_by_an_object():
@@ -158,7 +195,7 @@ def public_definitions(tree):
 
 def test_public_definitions_have_docstrings():
     """Methods inherit the docstring of the class that they implement."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values()}
+    trees = {path: syntax(path) for path in MODULES.values()}
     classes = {n.name: n for tree in trees.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
 
     def inherited(cls):
@@ -178,6 +215,54 @@ def test_public_definitions_have_docstrings():
     assert bare == []
 
 
+MOST_COMPLEX = 20
+# functions that are still above it
+COMPLEX = {
+    "engine/evaluate.py: _use_code",
+    "engine/evaluate.py: evaluate",
+    "engine/public.py: _front",
+    "runtime/cuda/routine.py: __call__",
+    "runtime/routine.py: quick",
+    "simulation/ensemble/ensemble.py: simulate_ensemble",
+    "simulation/setup.py: make_setup",
+    "simulation/stepping/adaptive.py: integrate_adaptively",
+}
+
+
+def decisions(node):
+    """The cyclomatic complexity that a statement or expression adds, as the program radon counts it; nested functions
+    and classes are counted for themselves.
+    """
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return 0
+    if isinstance(node, ast.Assert):
+        return 1
+    own = 0
+    if isinstance(node, (ast.If, ast.IfExp)):
+        own = 1
+    elif isinstance(node, ast.Try):
+        own = len(node.handlers) + bool(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        own = len(node.values) - 1
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        own = 1 + bool(node.orelse)
+    elif isinstance(node, ast.comprehension):
+        own = 1 + len(node.ifs)
+    elif isinstance(node, ast.Match):
+        own = sum(not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None) for case in node.cases)
+    return own + sum(map(decisions, ast.iter_child_nodes(node)))
+
+
+def test_functions_are_simple():
+    functions = [
+        (f"{path.relative_to(SOURCE).as_posix()}: {node.name}", 1 + sum(map(decisions, node.body)))
+        for path in MODULES.values()
+        for node in ast.walk(syntax(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    assert {name for name, complexity in functions if complexity > MOST_COMPLEX} == COMPLEX
+
+
 # public twins: each is a tuple of its own library's arrays
 SHARED_CLASS_NAMES: dict[str, set[str]] = {}
 
@@ -186,7 +271,7 @@ def test_class_names_are_unique():
     """No two files define classes of the same name."""
     places = {}
     for path in MODULES.values():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(syntax(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, set()).add(path.relative_to(SOURCE).as_posix())
     assert {name: files for name, files in places.items() if len(files) > 1} == SHARED_CLASS_NAMES
@@ -201,7 +286,7 @@ def test_no_test_file_imports_another():
 
 def test_import_is_light():
     """``import sixd`` imports neither SymPy nor SciPy nor any optional package."""
-    heavy = ("sympy", "scipy", "mujoco", "trimesh", "pinocchio", "torch", "jax", "clarabel", "sixd.identification")
+    heavy = ("sympy", "scipy", "mujoco", "trimesh", "pinocchio", "torch", "jax", "clarabel")
     code = f"import sixd, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

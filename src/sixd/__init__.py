@@ -1,343 +1,100 @@
 """sixd: robot dynamics written once. Read it as the textbook, run it at speed, print it as equations."""
 
 import importlib as _importlib
-from typing import Any as _Any
+import importlib.util as _util
 
-from sixd import controllers, cuda, interop, spatial, spatial_v2, zoo
-from sixd.actuation.actuation import Actuation
-from sixd.actuation.actuators import Motor, Thruster
-from sixd.api.bodies import joint_reactions
-from sixd.api.constraints import (
-    assemble,
-    constrained_dynamics,
-    constraint_error,
-    constraint_forces,
-    constraint_jacobian,
-    constraint_velocity,
-    mobility,
-    projections,
-)
-from sixd.api.derivatives import (
-    acceleration_derivatives,
-    center_of_mass_derivatives,
-    constrained_dynamics_derivatives,
-    energy_derivatives,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    momentum_derivatives,
-    velocity_derivatives,
-)
-from sixd.api.dynamics import (
-    bias_force,
-    center_of_mass,
-    centroidal_matrix,
-    christoffel,
-    composite_inertia,
-    coriolis_matrix,
-    energy,
-    forward_dynamics,
-    gravity_force,
-    hybrid_dynamics,
-    inverse_dynamics,
-    inverse_mass_matrix,
-    joint_torque_regressor,
-    mass_matrix,
-    mass_matrix_solve,
-    momentum,
-)
-from sixd.api.frames import (
-    acceleration,
-    body_poses,
-    dynamically_consistent_inverse,
-    external_force,
-    inverse_operational_inertia,
-    jacobian,
-    jacobian_rate,
-    null_space_projector,
-    operational_bias,
-    operational_inertia,
-    pose,
-    velocity,
-)
-from sixd.api.linearization import Linearization, linearize
-from sixd.constraints import Coupling, Distance, Holonomic, KnifeEdge, Loop, Pfaffian, Rolling, RollingSphere
-from sixd.drawing import Drawing, draw
-from sixd.engine.differentiation import hessian, hvp, jvp, vjp
-from sixd.engine.gpu_calls import DeviceKernel
-from sixd.engine.kernel import Kernel, compile, export_c
-from sixd.engine.patterns import derivative_pattern
-from sixd.errors import (
-    AssemblyError,
-    CacheWarning,
-    CompileWarning,
-    DeviceError,
-    FileError,
-    LoadError,
-    MissingPackageError,
-    ModelError,
-    ModelWarning,
-    OutOfRangeError,
-    ScalarTypeError,
-    ShapeError,
-    SimulationWarning,
-    SingularError,
-    SixdError,
-    TraceError,
-    UnknownNameError,
-    WorkerError,
-)
-from sixd.forces.elements import Applied, Force
-from sixd.forces.ground import Ground
-from sixd.forces.joint_limits import JointLimits
-from sixd.forces.spring_damper import SpringDamper
-from sixd.ik.differential import DifferentialIK, differential_ik
-from sixd.ik.inverse import InverseKinematics, inverse_kinematics
-from sixd.ik.targets import CenterOfMass, Direction, LookAt, Orientation, RelativeTo
-from sixd.inspection.check_model import check
-from sixd.inspection.compare_models import compare
-from sixd.inspection.comparison import Comparison, Difference
-from sixd.io import from_dh, load, to_mjcf, to_urdf
-from sixd.model import (
-    Constraint,
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Mimic,
-    Model,
-    ModelBuilder,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Shape,
-    Spherical,
-    Universal,
-)
-from sixd.runtime.cache import cache_info, clear_cache
-from sixd.runtime.threads import get_num_threads, set_num_threads
-from sixd.simulation.ensemble.draws import grid
-from sixd.simulation.functions import ensemble, rollout_gradient, simulate, step, step_derivatives
-from sixd.simulation.nonsmooth.rigid_ground import RigidGround
-from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
-from sixd.simulation.scenario import Scenario
-from sixd.simulation.stepper import Stepper
-from sixd.spatial import (
-    Inertia,
-    box,
-    capsule,
-    cone,
-    constrained_body,
-    cylinder,
-    ellipsoid,
-    mesh,
-    placement,
-    point,
-    relative_inertia,
-    rod,
-    sphere,
-    tube,
-    where,
-)
-from sixd.symbolic.equations.equations import Equations
-from sixd.symbolic.equations.from_energies import lagrange
-from sixd.symbolic.equations.from_model import equations
-from sixd.symbolic.integrability.holonomic import Integrability, is_holonomic
-from sixd.symbolic.lagrange.energies import angular_velocity, body_energy
-from sixd.symbolic.lagrange.forces import point_forces
-from sixd.symbolic.newton.result import NewtonEuler, newton_euler
-from sixd.trajectory.device_trajectory import DeviceTrajectory
-from sixd.trajectory.trajectory import State, Trajectory
-from sixd.version import __version__
-from sixd.viewer import Viewer, picture, view
+# what everything else needs; the rest can then be imported in any order, by several threads at once
+from sixd import model, spatial, trace
 
-__all__ = [
-    "Actuation",
-    "Applied",
-    "AssemblyError",
-    "CacheWarning",
-    "CenterOfMass",
-    "Comparison",
-    "CompileWarning",
-    "Constraint",
-    "Coupling",
-    "Cylindrical",
-    "DeviceError",
-    "DeviceKernel",
-    "DeviceTrajectory",
-    "Difference",
-    "DifferentialIK",
-    "Direction",
-    "Distance",
-    "Drawing",
-    "Equations",
-    "FileError",
-    "Fixed",
-    "Force",
-    "Free",
-    "Ground",
-    "Helical",
-    "Holonomic",
-    "Inertia",
-    "Integrability",
-    "InverseKinematics",
-    "Joint",
-    "JointLimits",
-    "Kernel",
-    "KnifeEdge",
-    "Linearization",
-    "LoadError",
-    "LookAt",
-    "Loop",
-    "Mimic",
-    "MissingPackageError",
-    "Model",
-    "ModelBuilder",
-    "ModelError",
-    "ModelWarning",
-    "Motor",
-    "NewtonEuler",
-    "Orientation",
-    "OutOfRangeError",
-    "Pfaffian",
-    "Planar",
-    "Prismatic",
-    "RackAndPinion",
-    "RelativeTo",
-    "Revolute",
-    "RigidGround",
-    "RigidLimits",
-    "Rolling",
-    "RollingSphere",
-    "ScalarTypeError",
-    "Scenario",
-    "Shape",
-    "ShapeError",
-    "SimulationWarning",
-    "SingularError",
-    "SixdError",
-    "Spherical",
-    "SpringDamper",
-    "State",
-    "Stepper",
-    "Thruster",
-    "TraceError",
-    "Trajectory",
-    "Universal",
-    "UnknownNameError",
-    "Viewer",
-    "WorkerError",
-    "__version__",
-    "acceleration",
-    "acceleration_derivatives",
-    "angular_velocity",
-    "assemble",
-    "bias_force",
-    "body_energy",
-    "body_poses",
-    "box",
-    "cache_info",
-    "capsule",
-    "center_of_mass",
-    "center_of_mass_derivatives",
-    "centroidal_matrix",
-    "check",
-    "christoffel",
-    "clear_cache",
-    "compare",
-    "compile",
-    "composite_inertia",
-    "cone",
-    "constrained_body",
-    "constrained_dynamics",
-    "constrained_dynamics_derivatives",
-    "constraint_error",
-    "constraint_forces",
-    "constraint_jacobian",
-    "constraint_velocity",
-    "controllers",
-    "coriolis_matrix",
-    "cuda",
-    "cylinder",
-    "derivative_pattern",
-    "differential_ik",
-    "draw",
-    "dynamically_consistent_inverse",
-    "ellipsoid",
-    "energy",
-    "energy_derivatives",
-    "ensemble",
-    "equations",
-    "export_c",
-    "external_force",
-    "forward_dynamics",
-    "forward_dynamics_derivatives",
-    "from_dh",
-    "get_num_threads",
-    "gravity_force",
-    "grid",
-    "hessian",
-    "hvp",
-    "hybrid_dynamics",
-    "identification",
-    "interop",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
-    "inverse_kinematics",
-    "inverse_mass_matrix",
-    "inverse_operational_inertia",
-    "is_holonomic",
-    "jacobian",
-    "jacobian_rate",
-    "joint_reactions",
-    "joint_torque_regressor",
-    "jvp",
-    "lagrange",
-    "linearize",
-    "load",
-    "mass_matrix",
-    "mass_matrix_solve",
-    "mesh",
-    "mobility",
-    "momentum",
-    "momentum_derivatives",
-    "newton_euler",
-    "null_space_projector",
-    "operational_bias",
-    "operational_inertia",
-    "picture",
-    "placement",
-    "point",
-    "point_forces",
-    "pose",
-    "projections",
-    "relative_inertia",
-    "rod",
-    "rollout_gradient",
-    "set_num_threads",
-    "simulate",
-    "spatial",
-    "spatial_v2",
-    "sphere",
-    "step",
-    "step_derivatives",
-    "to_mjcf",
-    "to_urdf",
-    "tube",
-    "velocity",
-    "velocity_derivatives",
-    "view",
-    "vjp",
-    "where",
-    "zoo",
-]
+# modules and the public names that they define: a module is imported when a name of it is first used. Type checkers
+# and editors read the same names in __init__.pyi
+_TABLE = """
+actuation.actuation                    Actuation
+actuation.actuators                    Motor Thruster
+api.bodies                             joint_reactions
+api.constraints                        assemble constrained_dynamics constraint_error constraint_forces
+api.constraints                        constraint_jacobian constraint_velocity mobility projections
+api.derivatives                        acceleration_derivatives center_of_mass_derivatives
+api.derivatives                        constrained_dynamics_derivatives energy_derivatives forward_dynamics_derivatives
+api.derivatives                        inverse_dynamics_derivatives momentum_derivatives velocity_derivatives
+api.dynamics                           bias_force center_of_mass centroidal_matrix christoffel composite_inertia
+api.dynamics                           coriolis_matrix energy forward_dynamics gravity_force hybrid_dynamics
+api.dynamics                           inverse_dynamics inverse_mass_matrix joint_torque_regressor mass_matrix
+api.dynamics                           mass_matrix_solve momentum
+api.frames                             acceleration body_poses dynamically_consistent_inverse external_force
+api.frames                             inverse_operational_inertia jacobian jacobian_rate null_space_projector
+api.frames                             operational_bias operational_inertia pose velocity
+api.linearization                      Linearization linearize
+constraints.functions                  Coupling Holonomic Pfaffian
+constraints.loop                       Distance Loop
+constraints.rolling                    KnifeEdge Rolling RollingSphere
+drawing.drawing                        Drawing
+drawing.figure                         draw
+engine.differentiation                 hessian hvp jvp vjp
+engine.gpu_calls                       DeviceKernel
+engine.kernel                          Kernel compile export_c
+engine.patterns                        derivative_pattern
+errors                                 AssemblyError CacheWarning CompileWarning DeviceError FileError LoadError
+errors                                 MissingPackageError ModelError ModelWarning OutOfRangeError ScalarTypeError
+errors                                 ShapeError SimulationWarning SingularError SixdError TraceError UnknownNameError
+errors                                 WorkerError
+forces.elements                        Applied Force
+forces.ground                          Ground
+forces.joint_limits                    JointLimits
+forces.spring_damper                   SpringDamper
+ik.differential                        DifferentialIK differential_ik
+ik.inverse                             InverseKinematics inverse_kinematics
+ik.targets                             CenterOfMass Direction LookAt Orientation RelativeTo
+inspection.check_model                 check
+inspection.compare_models              compare
+inspection.comparison                  Comparison Difference
+io.dh                                  from_dh
+io.loading                             load
+io.mjcf.writer                         to_mjcf
+io.urdf.writer                         to_urdf
+model                                  Constraint Cylindrical Fixed Free Helical Joint Mimic Model ModelBuilder Planar
+model                                  Prismatic RackAndPinion Revolute Shape Spherical Universal
+runtime.cache                          cache_info clear_cache
+runtime.threads                        get_num_threads set_num_threads
+simulation.ensemble.draws              grid
+simulation.functions                   ensemble rollout_gradient simulate step step_derivatives
+simulation.nonsmooth.rigid_ground      RigidGround
+simulation.nonsmooth.rigid_limits      RigidLimits
+simulation.scenario                    Scenario
+simulation.stepper                     Stepper
+spatial                                Inertia box capsule cone constrained_body cylinder ellipsoid mesh placement
+spatial                                point relative_inertia rod sphere tube where
+symbolic.equations.equations           Equations
+symbolic.equations.from_energies       lagrange
+symbolic.equations.from_model          equations
+symbolic.integrability.holonomic       Integrability is_holonomic
+symbolic.lagrange.energies             angular_velocity body_energy
+symbolic.lagrange.forces               point_forces
+symbolic.newton.result                 NewtonEuler newton_euler
+trajectory.device_trajectory           DeviceTrajectory
+trajectory.trajectory                  State Trajectory
+version                                __version__
+viewer.pictures.pictures               picture
+viewer.viewer                          Viewer view
+"""
+_PACKAGES = ("controllers", "cuda", "identification", "interop", "spatial", "spatial_v2", "zoo")  # public as a whole
+
+_MODULES = {name: f"sixd.{module}" for module, *names in map(str.split, _TABLE.strip().splitlines()) for name in names}
+
+__all__ = sorted([*_MODULES, *_PACKAGES])
 
 
-def __getattr__(name: str) -> _Any:
-    if name == "identification":  # imported when it is first used: a tenth of the time that the others take
-        return _importlib.import_module("sixd.identification")
-    raise AttributeError(f"module 'sixd' has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    """Import what is used for the first time: a public name, or a module of sixd such as ``sixd.torch``."""
+    if name in _MODULES:
+        value = getattr(_importlib.import_module(_MODULES[name]), name)
+        globals()[name] = value  # later uses do not come here
+        return value
+    if name.isidentifier() and not name.startswith("_") and _util.find_spec(f"sixd.{name}"):
+        return _importlib.import_module(f"sixd.{name}")
+    from sixd.errors import suggestion
+
+    raise AttributeError(f"module 'sixd' has no attribute {name!r}. {suggestion(name, __all__)}".rstrip())
 
 
 def __dir__() -> list[str]:

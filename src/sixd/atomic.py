@@ -1,6 +1,6 @@
 """Files written whole or not at all.
 
-The contents are written to a draft beside the file, ``.NAME.HEX.tmp``, which is then renamed to the file. A killed
+The contents are written to a draft next to the file, ``.NAME.HEX.tmp``, which is then renamed to the file. A killed
 process leaves its draft behind; the next process that writes the same file removes it. A process holds a lock on its
 draft as long as it lives, so a draft without a lock is abandoned.
 """
@@ -63,7 +63,7 @@ def _is_stream(path: Path) -> bool:
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """An empty, locked file beside ``path``; it is removed in the end, unless it was renamed."""
+    """An empty, locked file next to ``path``; it is removed in the end, unless it was renamed."""
     _remove_abandoned(path)
     draft, lock = _locked(path)
     try:

@@ -25,15 +25,15 @@ def check() -> None:
     as NaN, inf or very large numbers, and is counted on the device. This function waits for all work on the devices,
     reads the counts and sets them to zero. Without it nothing is ever raised for such rows.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for gpu in devices_in_use():
         for name, count in gpu.counts("cuda.check").items():
-            found[name] = found.get(name, 0) + count
-    if found:
-        listed = ", ".join(f"{name} ({count:,} rows)" for name, count in found.items())
+            counts[name] = counts.get(name, 0) + count
+    if counts:
+        listed = ", ".join(f"{name} ({count:,} rows)" for name, count in counts.items())
         raise SingularError(
             f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
-            f"CPU, where the error names the cause."
+            "CPU, where the error names the cause."
         )
 
 

@@ -37,7 +37,7 @@ class UnknownNameError(ModelError, KeyError):
 
 
 class OutOfRangeError(SixdError, IndexError, ValueError):
-    """A trajectory does not have the record, the row or the time that was requested."""
+    """A trajectory does not have the record, the state or the time that was requested."""
 
 
 class LoadError(ModelError):
@@ -77,7 +77,7 @@ class ModelWarning(UserWarning):
 
 
 class CompileWarning(UserWarning):
-    """Generating a long program or closed form takes a while, or compiled code is called in a slower way."""
+    """Generating a long program or closed form is slow, or compiled code is called in a slower way."""
 
 
 class CacheWarning(UserWarning):
@@ -85,7 +85,7 @@ class CacheWarning(UserWarning):
 
 
 class SimulationWarning(UserWarning):
-    """A simulation or assembly did not run as requested: rows not finite, interrupted, controller not compiled."""
+    """A simulation or assembly did not run as requested: states not finite, interrupted, controller not compiled."""
 
 
 _MOST_NEAR = 3  # names that are suggested
@@ -133,7 +133,7 @@ def _near_names(name: str, known: Iterable[str], cutoff: float) -> list[str]:
         sorted((n for n, p in plain.items() if len(word) > 2 and word in p), key=len),
         [n for n, p in plain.items() if p in alike],
     )
-    return next((found for found in rules if found), [])
+    return next((names for names in rules if names), [])
 
 
 def _without_case(name: str) -> str:

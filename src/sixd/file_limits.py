@@ -1,6 +1,6 @@
 """Limits of what a file may cost: bytes that are read and unpacked, time and memory of xacro.
 
-All numbers are here. A file beyond one of them is refused with a sentence, before it takes the memory of the machine.
+All numbers are here. A file beyond one of them is refused with a sentence, before it fills the memory of the machine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ LARGEST_MESH = 64 * MIB  # bytes: 1.3 million triangles of STL, which took 1.3 G
 LARGEST_MESHES = 1024 * MIB  # bytes of all meshes of a model as they are drawn, before they are simplified
 # an archive may unpack to so many bytes plus so many times its own
 UNPACKED_ROOM, UNPACKED_RATIO = 256 * MIB, 100
-XACRO_SECONDS = 60.0  # each of rtb-data's 60 files takes less than 1
+XACRO_SECONDS = 60.0  # each of rtb-data's 60 files needs less than 1
 XACRO_MEMORY = 2048 * MIB  # bytes of address space, where the system can limit it
 
 _ZIPPED_MESHES = (".3mf", ".zae")  # formats that are archives themselves

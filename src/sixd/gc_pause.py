@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import ContextDecorator
-from typing import Any
 
 from sixd.locks import Lock
 
@@ -35,7 +34,7 @@ class Pause(ContextDecorator):
                 gc.disable()
             self._depth += 1
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             if self._depth <= 1:
                 self._end()

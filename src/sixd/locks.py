@@ -27,7 +27,7 @@ class Lock:
     def __enter__(self) -> None:
         self._lock.acquire()
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
 
@@ -46,7 +46,7 @@ class ForksWait:
             self._changed.wait_for(lambda: self._forking in (None, me) or me in self._depths)
             self._depths[me] = self._depths.get(me, 0) + 1
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         me = threading.get_ident()
         with self._changed:
             self._depths[me] -= 1

@@ -9,7 +9,10 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_ROWS = 60  # lines of a table that are shown
 MOST_COLUMNS = 16  # rows and columns of a matrix that are shown
@@ -58,7 +61,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], *, not
     return "".join([*parts, "</div>"])
 
 
-def matrix_rows(A: Any) -> list[list[str]]:
+def matrix_rows(A: np.ndarray) -> list[list[str]]:
     """Return the rows of a matrix (n, m) as texts, at most 16 rows and columns."""
     n, m = A.shape
     rows = [[number(x) for x in row[:MOST_COLUMNS]] + ["…"] * (m > MOST_COLUMNS) for row in A[:MOST_COLUMNS].tolist()]
@@ -75,7 +78,7 @@ def _row(cells: Sequence[Any]) -> str:
     return "<tr>" + "".join(f'<td style="{_CELL}">{_text(_cell(x))}</td>' for x in cells) + "</tr>"
 
 
-def _cell(x: Any) -> str:
+def _cell(x: object) -> str:
     return x if isinstance(x, str) else str(x) if isinstance(x, int) else number(x)
 
 

@@ -1,7 +1,7 @@
 """Notices of slow work: the commands report it to the user; without a listener the library is silent.
 
 Compiling is the work that a user does not expect to be slow. It runs under :func:`watched`, which calls the listener,
-if there is one, when the work has taken ``PATIENCE`` and is not finished.
+if there is one, when the work is not finished after ``PATIENCE``.
 """
 
 from __future__ import annotations

@@ -332,7 +332,7 @@ MISTAKES = [
     (
         lambda: sixd.Actuation(arm(), [sixd.Motor("link1", freedom=1)]),
         sixd.ModelError,
-        "freedom 1 of joint 'link1', which has 1",
+        "DoF 1 of joint 'link1', which has 1",
     ),
     (
         lambda: sixd.Actuation(arm(), ["link1"]),

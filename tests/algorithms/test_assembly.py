@@ -203,12 +203,10 @@ def test_symbolic_models_are_refused():
 def test_mobility_prints_in_one_line():
     text = str(sixd.mobility(sixd.zoo.four_bar(closed_by="axis")))
     assert text == (
-        "four_bar: 1 freedom = 3 of the joints - 2 independent of 5 equations, 3 redundant "
+        "four_bar: 1 DoF = 3 of the joints - 2 independent of 5 equations, 3 redundant "
         "(3 in Loop(coupler_end, rocker_end))"
     )
-    assert (
-        str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 freedoms = 2 of the joints - 0 independent of 0 equations"
-    )
+    assert str(sixd.mobility(sixd.zoo.planar(2))) == "planar2: 2 DoF = 2 of the joints - 0 independent of 0 equations"
 
 
 def test_mobility_at_a_configuration():

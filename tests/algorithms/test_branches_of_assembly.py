@@ -93,8 +93,8 @@ def test_motion_in_every_branch(name, target, rng):
 
 def test_mobility_names_other_branches():
     text = str(sixd.mobility(MODELS["twice"]))
-    assert text.startswith("on a line: 6 freedoms = 10 of the joints - 4 independent of 7 equations, 3 redundant")
-    assert text.endswith("; 7 freedoms in another branch")
+    assert text.startswith("on a line: 6 DoF = 10 of the joints - 4 independent of 7 equations, 3 redundant")
+    assert text.endswith("; 7 DoF in another branch")
     assert sixd.mobility(sixd.zoo.four_bar()).in_other_branches == ()
 
 

@@ -298,9 +298,7 @@ def test_singular_poses_and_dependent_stacks(rng):
     arm = sixd.zoo.planar(2)
     tip, stretched = {"tip": (3, 4)}, np.array([0.3, 0.0])
     for function in TERMS:
-        with pytest.raises(
-            sixd.SingularError, match=r"the 2 rows of 'tip' are dependent there \(rank 1 of 2, 2 freedoms\)"
-        ):
+        with pytest.raises(sixd.SingularError, match=r"the 2 rows of 'tip' are dependent there \(rank 1 of 2, 2 DoF\)"):
             function(arm, stretched, tip)
         function(arm, stretched + np.array([0, 1e-5]), tip)
     with pytest.raises(sixd.SingularError, match="regularization=…"):

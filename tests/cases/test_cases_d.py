@@ -12,7 +12,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import sixd
-from sixd.model.sparsity import ltdl
+from sixd.algorithms.linear.tree import ltdl
 from sixd.spatial import skew
 from sixd.symbolic.ring.normal_form import canonical
 

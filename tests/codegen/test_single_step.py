@@ -54,7 +54,7 @@ def compiled(recipe, dtype, form):
 def rollout(recipe, dtype):
     machine = host()
     image = make_image(assemble(emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma), machine))
-    inputs, outputs = [recipe.memory[n] for n in recipe.given], [("r", *recipe.memory[n]) for n in recipe.state]
+    inputs, outputs = [recipe.memory[n] for n in recipe.inputs], [("r", *recipe.memory[n]) for n in recipe.state]
     return Rollout(image, "test", dtype, inputs, outputs, recipe.operations)
 
 

@@ -160,7 +160,7 @@ def test_cam_keeps_its_energy_balance():
     state = duals(y, np.array([speed])), duals(np.array([speed]), ydd)
     kinetic = reduced.apply("energy", energy, *state)[0]
     close(kinetic.value, y[0])
-    close(kinetic.slope, speed)
+    close(kinetic.derivative, speed)
 
 
 def test_only_the_reduced_force_matters():

@@ -13,7 +13,7 @@ from sixd.algorithms.rnea import rnea
 from sixd.engine.functions import CHOICES, LIBRARY, Function
 from sixd.engine.public import declaration, public
 from sixd.model import memo
-from sixd.model.system import library
+from sixd.model.system import REGISTERED, library
 
 STATE = [0.3, 0.5], [1.0, -2.0], [0.4, 0.6]
 
@@ -21,10 +21,10 @@ STATE = [0.3, 0.5], [1.0, -2.0], [0.4, 0.6]
 @pytest.fixture
 def undeclared(monkeypatch):
     """The declarations of a test are removed after it."""
-    before = dict(LIBRARY)
+    before = dict(REGISTERED)
     yield
-    LIBRARY.clear()
-    LIBRARY.update(before)
+    REGISTERED.clear()
+    REGISTERED.update(before)
 
 
 def test_a_declaration_is_all_a_function_needs(undeclared):

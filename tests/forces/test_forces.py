@@ -341,7 +341,7 @@ def test_ground_is_a_record_that_can_be_pickled(rng):
     [
         ({"stiffness": -1}, r"Ground: stiffness is -1, expected at least 0 \[N/m\^1\.5\]"),
         ({"stiffness": 0}, "Ground: stiffness is 0, expected a positive number"),
-        ({"damping": 0}, "Ground: damping is 0, expected a positive number beside friction"),
+        ({"damping": 0}, "Ground: damping is 0, expected a positive number with friction"),
         ({"friction": np.nan}, "Ground: friction is nan, expected a finite number"),
         ({"friction": "much"}, "Ground: friction is 'much', expected a finite number"),
         ({"height": np.inf}, r"Ground: height is inf, expected a finite number \[m\]"),

@@ -127,7 +127,7 @@ def test_the_least_damping_is_above_rounding():
     arm, q, v = sixd.zoo.panda_arm(), np.array([0.1, -0.4, 0, -2.0, 0, 1.8, 0.8]), np.array([0, 0, 0, 0.1, 0, 0])
     found = dik(arm, q, {"tool": v}, damping=1e-6, limits=False, velocity_limits=False)
     smallest = np.linalg.pinv(sixd.jacobian(arm, q, "tool")) @ v
-    np.testing.assert_allclose(found.qd, smallest, atol=1e-4)  # rounding of 1e-16 beside 1e-12
+    np.testing.assert_allclose(found.qd, smallest, atol=1e-4)  # rounding of 1e-16 next to 1e-12
 
 
 @pytest.mark.parametrize(

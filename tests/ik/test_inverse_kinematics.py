@@ -1,4 +1,4 @@
-"""Inverse kinematics: closed forms, robots beside Pinocchio, limits, constraints, targets out of reach, batches."""
+"""Inverse kinematics: closed forms, robots compared with Pinocchio, limits, constraints, targets out of reach, batches."""
 
 import numpy as np
 import pytest
@@ -381,7 +381,7 @@ def test_posture():
         if inside.all():
             null = np.linalg.svd(J)[2][-1]
             left.append(abs(null @ (found.q[k] - posture)))
-    # stationary along the freedom that is left, but for solutions at singular configurations
+    # stationary along the remaining degree of freedom, except for solutions at singular configurations
     assert len(left) > 5
     assert np.median(left) < 1e-5
     assert np.mean(np.array(left) < 1e-4) > 0.8
@@ -531,7 +531,7 @@ def test_weights():
         ({"frame": ["tool"]}, sixd.ScalarTypeError, "frame is a list and .* expected the name of a frame"),
         ({"target": np.eye(3)}, sixd.ShapeError, r"is a rotation matrix.* For an orientation: sixd.Orientation\(R\)"),
         ({"target": [np.eye(3)] * 2}, sixd.ShapeError, r"shape \(2, 3, 3\) and is a rotation matrix"),
-        ({"target": np.zeros(7)}, sixd.ShapeError, "A configuration is given by q0="),
+        ({"target": np.zeros(7)}, sixd.ShapeError, "Pass a configuration as q0="),
         ({"target": "world"}, sixd.ScalarTypeError, "the target of 'tool' is a str, expected an array"),
         ({"target": sixd.zoo.pendulum()}, sixd.ScalarTypeError, "the target of 'tool' is a Model"),
         ({"frame": "world"}, sixd.ModelError, "fixed to the world"),
@@ -625,7 +625,7 @@ def test_errors_of_models():
         loops.add_body(name, "world", sixd.Revolute("z"), inertia=sixd.rod(1.0, mass=1.0))
         loops.add_frame(f"end_{name}", name, sixd.placement([1.0 if name == "a" else 2.0, 0, 0]))
     loops.add_constraint(sixd.Loop("end_a", "end_b", "point"))
-    with pytest.warns(sixd.SimulationWarning, match="constraints of 'apart' do not hold in 1 of 1 rows"):
+    with pytest.warns(sixd.SimulationWarning, match="constraints of 'apart' do not hold in 1 of 1 samples"):
         assert not ik(loops.build(), "a", sixd.Direction([0, 1, 0], "x"), restarts=2).success
     with pytest.raises(sixd.ScalarTypeError, match="expected a sixd.Model"):
         ik("panda", "tool", np.eye(4))

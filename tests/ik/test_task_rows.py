@@ -34,8 +34,8 @@ def target_of(task, rng):
     return rotation_from_vector(rng.normal(size=3)) if task.kind == "orientation" else rng.normal(size=3)
 
 
-def slope(function, model, q, h=1e-6):
-    """Central differences (…, nv) along the freedoms."""
+def differences(function, model, q, h=1e-6):
+    """Central differences (…, nv) along the degrees of freedom."""
     units = np.eye(model.nv) * h
     return np.array([(function(model.integrate(q, e)) - function(model.integrate(q, -e))) / (2 * h) for e in units]).T
 
@@ -53,7 +53,7 @@ def test_gradients(model, task):
         return problem.errors(x, {"target 0": target, "weights": weights})
 
     r, J = errors(q)
-    found = slope(lambda x: np.array(errors(x)[0] @ errors(x)[0] / 2), model, q)
+    found = differences(lambda x: np.array(errors(x)[0] @ errors(x)[0] / 2), model, q)
     np.testing.assert_allclose(J.T @ r, found, atol=2e-7 * max(1, np.abs(found).max()))  # rounding of differences
     rows = task.rows(model, q, target, exact=True)
     J = np.concatenate([rows.J_metres, rows.J_radians])
@@ -62,7 +62,7 @@ def test_gradients(model, task):
         rows = task.rows(model, x, target)
         return np.concatenate([rows.metres, rows.radians])
 
-    np.testing.assert_allclose(J, slope(plain, model, q), atol=1e-6)
+    np.testing.assert_allclose(J, differences(plain, model, q), atol=1e-6)
 
 
 @pytest.mark.parametrize("model", trees(), ids=lambda m: m.name)
@@ -75,7 +75,7 @@ def test_posture_error(model):
         away = posture_error(model, x, wanted)
         return np.array(away @ away / 2)
 
-    np.testing.assert_allclose(posture_error(model, q, wanted), slope(half_square, model, q), atol=1e-7)
+    np.testing.assert_allclose(posture_error(model, q, wanted), differences(half_square, model, q), atol=1e-7)
 
 
 def test_values():

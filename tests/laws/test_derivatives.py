@@ -12,7 +12,7 @@ from peers import pin
 from robots import FIVE, pinocchio_model, quiet_load
 from samples import KINDS, Parabola, single_joint, states, trees
 from sixd.algorithms.aba import aba
-from sixd.algorithms.derivatives.joint_slopes import joint_slopes
+from sixd.algorithms.derivatives.joint_derivatives import joint_derivatives
 from sixd.algorithms.rnea import rnea
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.transform import rotx, roty, xlt
@@ -335,8 +335,8 @@ class Roundabout(sixd.Joint):
 @pytest.mark.one_target
 def test_a_varying_subspace_without_a_rate_is_an_error():
     with pytest.raises(sixd.ModelError, match=r"Silent: its S depends on q .* neither subspace_rate nor bias.* Define"):
-        joint_slopes(Silent(), np.array([0.0]), np.array([1.0]))
-    derivatives = joint_slopes(Roundabout(), np.array([0.3]), np.array([1.0]))
+        joint_derivatives(Silent(), np.array([0.0]), np.array([1.0]))
+    derivatives = joint_derivatives(Roundabout(), np.array([0.3]), np.array([1.0]))
     assert not np.any(derivatives.cJ_q)
 
 

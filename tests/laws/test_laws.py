@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import sixd
 from samples import KINDS, SEEDS, single_joint, states, trees
-from sixd.model.sparsity import ltdl, ltl
+from sixd.algorithms.linear.tree import ltdl, ltl
 
 pytestmark = pytest.mark.targets("compiled", "plain")  # on compiled code and with the plain algorithms
 

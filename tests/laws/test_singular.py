@@ -262,7 +262,7 @@ def test_estimated_conditions(kind):
     """Within 20 % of the condition number of M, for all DoFs and for the free ones when some are prescribed."""
     model = sixd.zoo.random_tree(1, kinds=(kind,), rounds=4)
     for k, prescribed in enumerate((frozenset(), frozenset({1, 3}))):
-        q, free = model.random_configuration(k), singular.solved_freedoms(model, prescribed)
+        q, free = model.random_configuration(k), singular.solved_dofs(model, prescribed)
         M = np.asarray(crba(model, q), dtype=float)[np.ix_(free, free)]
         for size in (np.diag(M), 2 * np.diag(M)):
             found = estimated_condition(model, q, prescribed, size)

@@ -539,7 +539,7 @@ def test_plan_of_a_gpu(arm, monkeypatch):
             number, hold = operator.cuda_plan([0], 10)
             assert operator.cuda_plan([0], 10)[1] is hold
             assert number != operator.cpu_plan(2)[0]
-            words[name] = list(hold.plan._words)
+            words[name] = list(hold.plan.words)
         shared, threads, devices, function, counter, _context = words["gravity_force"]
         assert (shared, devices) == (0, 1)
         assert function

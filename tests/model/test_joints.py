@@ -11,6 +11,7 @@ import sixd
 from scalars import Algebraic, Foreign, values
 from sixd import Cylindrical, Fixed, Free, Helical, ModelBuilder, ModelError, Planar, Prismatic, RackAndPinion
 from sixd.model.joints import BUILT_IN, Revolute, Spherical, Universal, verify_joint
+from sixd.model.joints.verify import has_constant_subspace
 from sixd.spatial import crm, plucker, pose_from_transform, quaternion_multiply, quaternion_to_rotation, rotz, skew, xlt
 
 PI = np.pi
@@ -96,15 +97,54 @@ def test_neutral_and_closure(joint, rng):
     assert close(joint.difference(joint.integrate(q, dq), q), -dq)
 
 
-@pytest.mark.parametrize(
-    "joint", [j for j in JOINTS if not isinstance(j, (Universal, Planar, RackAndPinion))], ids=repr
-)
+@pytest.mark.parametrize("joint", [j for j in JOINTS if has_constant_subspace(j)], ids=repr)
 @pytest.mark.parametrize("size", [0.0, 1e-160, 1e-9, 0.5, 1.0, 5.0])
 def test_constant_subspaces_integrate_to_exponentials(joint, size, rng):
     """Where S is constant, X after a step is exp(−(S dq)×) X before it."""
     q, dq = sample(joint, rng), size * rng.uniform(-1, 1, joint.nv)
     v = joint.subspace(q) @ dq
     assert close(joint.transform(joint.integrate(q, dq)), expm(-crm(v)) @ joint.transform(q), 1e-12)  # expm's accuracy
+
+
+@every_joint
+def test_facts_of_figures_and_tables(joint):
+    """One name and one unit for each coordinate, velocity and force; a symbol that figures know, with what it needs."""
+    names = joint.dof_names or joint.coordinate_names
+    assert len(joint.coordinate_units) == joint.nq
+    assert len(joint.dof_units or joint.coordinate_units) == joint.nv
+    assert len(joint.coordinate_names or joint.coordinate_units) == joint.nq
+    assert len(names or joint.coordinate_units) == len(joint.force_names or names or joint.coordinate_units) == joint.nv
+    assert {"1"} >= {*joint.coordinate_units} - {"rad", "m"}
+    assert joint.has_quaternion == (joint.coordinate_units[:4] == ("1",) * 4)
+    assert joint.has_quaternion or joint.is_vector_space
+    needs = {"hinge": "axis", "screw": "axis", "sleeve": "axis", "slide": "axis", "plate": "plane", "pinion": "radius"}
+    assert joint.symbol in {*needs, "cross", "ball", "none"} or joint.nv == 0
+    assert hasattr(joint, needs.get(joint.symbol, "nv"))
+
+
+def test_a_joint_of_one_s_own_is_labelled_and_drawn():
+    """Names, units and the symbol of its class reach tables, sticks and figures."""
+
+    class Nut(sixd.Joint):
+        nq = nv = 2
+        coordinate_names, coordinate_units, symbol, axis = ("turn", "slide"), ("rad", "m"), "sleeve", (0, 0, 1)
+
+        def transform(self, q):
+            return Cylindrical("z").transform(q)
+
+        def subspace(self, q):
+            return Cylindrical("z").subspace(q)
+
+    models = []
+    for joint in (Nut(), Cylindrical("z")):
+        builder = ModelBuilder("nut")
+        builder.add_body("nut", "world", joint, inertia=sixd.Inertia(1.0, (0.1, 0, 0), (0.01, 0.02, 0.02)))
+        models.append(builder.build())
+    mine, theirs = (sixd.simulate(model, [0, 0], [1, 0], 1e-3).labels for model in models)
+    assert mine == theirs
+    assert mine.tau[1] == ("nut.slide", "nut", "N")
+    figures = [str(sixd.draw(model, [0.4, 0.2])) for model in models]
+    assert figures[0] == figures[1]
 
 
 # SO(3) and SE(3) --------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ import pytest
 
 from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
 from sixd.codegen.xla import ROOTS
+from sixd.codegen.xla_frame import KnownCall, frame_fault
 from sixd.engine.artifact import handlers
 from sixd.runtime.cpython import common_context
-from sixd.runtime.xla import _RELEASED, TABLE, PlanTable, XlaPlan, device_words, load_handlers
+from sixd.runtime.xla import _RELEASED, TABLE, PlanTable, XlaPlan, call_plan, device_words, load_handlers
 
 ROW = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
 LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -33,18 +34,18 @@ class Frame:
         self.messages = []
         self._kept = []
         functions = {48: self._create, 80: self._stream, 184: self._device}
-        api = (ctypes.c_uint64 * 26)(208)
-        api[4] = 7 << 32 | 3  # version 3.7
+        api = (ctypes.c_uint64 * 24)(192, 0, 24)
+        api[4] = 7 << 32  # version 0.7
         for at, function in functions.items():
             made = ASK(function)
             self._kept.append(made)
             api[at // 8] = self._address(made)
         self.api = api
         attribute = self._words(11, len(words), self._at(self._words(*words)))
-        extension = self._words(32, 1, 0, self._at(self._words(*[0] * 6))) if metadata else None
+        extension = self._words(32, 1, 0, self._at(self._words(36, 24, *[0] * 4))) if metadata else None
         self.metadata = self._kept[-2] if metadata else None
         self.frame = self._words(
-            176, self._at(extension) if metadata else 0, self._at(api), 0xC0, 3,
+            168, self._at(extension) if metadata else 0, self._at(api), 0xC0, 3,
             *self._list(inputs), *self._list(outputs), 48, 0, 1, 0, 0, self._at(self._words(self._at(attribute))), 0,
         )  # fmt: skip
 
@@ -93,12 +94,69 @@ def test_handlers_have_the_version_of_xla(loaded):
     for name, traits in (("cpu", 0), ("cuda", 1)):
         frame = Frame(metadata=True)
         assert frame.call(loaded.address(name)) is None
-        assert frame.metadata[3] == 7 << 32 | 3
+        assert frame.metadata[3] == 7 << 32
         assert frame.metadata[4] & 0xFFFFFFFF == traits
         frame.frame[2] = 0
         TABLE.roots[ROOTS.index("major")], TABLE.roots[ROOTS.index("minor")] = 0, 5
         assert frame.call(loaded.address(name)) is None
         assert frame.metadata[3] == 5 << 32
+
+
+def test_layout_of_frames_is_checked():
+    """Every size and every field that tells the layout: a change of one is a fault, and says which."""
+    x, y, z = np.zeros((4, 3)), np.zeros(2), np.zeros((4, 5))
+    words = (0xABC, 4, 24, 0, 40)
+    known = KnownCall([x.shape, y.shape], [z.shape], words)
+    frame = Frame([x, y], [z], words)
+    assert frame_fault(frame._at(frame.frame), known) == ""
+    for k, fault in ((0, "call frame's size"), (5, "list of inputs"), (7, "number of inputs"), (10, "list of outputs"),
+                     (12, "number of outputs"), (15, "size of the attributes"), (17, "number of attributes")):  # fmt: skip
+        before = frame.frame[k]
+        frame.frame[k] = before + 8
+        assert fault in frame_fault(frame._at(frame.frame), known)
+        frame.frame[k] = before
+    for k, value, fault in ((4, 1, "interface is 1, expected 0"), (0, 184, "functions is 184, expected at least 192")):
+        frame.api[k] = value
+        assert fault in frame_fault(frame._at(frame.frame), known)
+    frame.api[0], frame.api[4] = 192, 0
+    for other, fault in (
+        (known._replace(inputs=[(4, 4), y.shape]), "an array's shape is (4, 3), expected (4, 4)"),
+        (known._replace(inputs=[(3,), y.shape]), "number of dimensions is 2"),
+        (known._replace(words=words[:4]), "attribute's length is 5"),
+        (known._replace(words=(0xABD, *words[1:])), "the attribute is"),
+    ):
+        assert fault in frame_fault(frame._at(frame.frame), other)
+    asked = Frame(metadata=True)
+    assert frame_fault(asked._at(asked.frame), known) == ""
+    for k, fault in ((0, "metadata's size"), (1, "metadata's version")):
+        asked.metadata[k] += 8
+        assert fault in frame_fault(asked._at(asked.frame), known)
+        asked.metadata[k] -= 8
+
+
+def test_plans_are_called_from_python():
+    """What the handler does, without XLA: one row, many, and no memory."""
+
+    def loop(args, dims, steps, context):
+        seen.append([(ctypes.c_int64 * 2).from_address(args)[:], ctypes.c_int64.from_address(dims).value])
+        seen.append((ctypes.c_int64 * 2).from_address(steps)[:])
+        ctypes.c_uint64.from_address(context).value += added[0]
+
+    def row(args, context):
+        seen.append([(ctypes.c_int64 * 2).from_address(args)[:]])
+        return False
+
+    seen, added = [], [0]
+    x, z = np.zeros((4, 3)), np.zeros((4, 5))
+    addresses, own, context = [x.ctypes.data, z.ctypes.data], (LOOP(loop), ROW(row)), common_context().address
+    many, one = (XlaPlan([k, ctypes.cast(f, ctypes.c_void_p).value, context], f) for k, f in ((1, own[0]), (0, own[1])))
+    call_plan(many, 4, [24, 40], [x, z])
+    call_plan(one, 1, [0, 0], [x, z])
+    assert seen == [[addresses, 4], [24, 40], [addresses]]
+    added[0] = NO_MEMORY
+    with pytest.raises(MemoryError, match="no memory"):
+        call_plan(many, 4, [24, 40], [x, z])
+    assert (ctypes.c_uint64 * 1).from_address(context)[0] < NO_MEMORY
 
 
 def test_code_gets_arrays_samples_and_steps(loaded):

@@ -173,7 +173,7 @@ def test_derivatives_are_functions_with_the_same_values():
             setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
             recipe = _forward(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
-            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.given}
+            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
             seen = 0
             for work in recipe.works:
                 inputs = [memory[name] for name in work.inputs]
@@ -183,9 +183,9 @@ def test_derivatives_are_functions_with_the_same_values():
                     if work.most > 1 and found[-1] == 1:
                         break
                 memory |= dict(zip(work.outputs, found, strict=True))
-                if work.slope is not None and work.most > 1:
+                if work.smooth is not None and work.most > 1:
                     seen += 1
-                    for ours, theirs in zip(work.slope().evaluate(*inputs), found, strict=True):
+                    for ours, theirs in zip(work.smooth().evaluate(*inputs), found, strict=True):
                         assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved to 1e-10 m/s
             assert seen >= 3
 

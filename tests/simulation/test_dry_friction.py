@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nonsmooth
 import samples
 import sixd
+from sixd.algorithms.linear.responses import DenseResponse, SparseResponse
 from sixd.simulation.nonsmooth.impulses import predictions
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.nonsmooth.impulses.joint_step import JointSolver
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
 from sixd.simulation.setup import make_setup
 
 METHODS = ("rk4", "euler", "midpoint", "implicit")

@@ -26,4 +26,4 @@ def test_rules_by_differences(name, rng):
         slopes = rng.standard_normal(len(x))
         found = function(*map(Dual, x, slopes))
         assert found.value == function(*x)
-        assert_allclose(found.slope, slopes @ numeric, rtol=1e-8, atol=1e-8)
+        assert_allclose(found.derivative, slopes @ numeric, rtol=1e-8, atol=1e-8)

@@ -134,9 +134,7 @@ def test_errors():
         force_subspace(np.array([[0, 0, 1, 0, 0, 0], [0, 0, 2, 0, 0, 0]]).T)
     with pytest.raises(SingularError, match="constrained_body: S has rank 1, expected 2"):
         sixd.constrained_body(body, np.ones((6, 2)))
-    with pytest.raises(
-        SingularError, match="constrained_body: .* is singular, expected an inertia along every freedom"
-    ):
+    with pytest.raises(SingularError, match="constrained_body: .* is singular, expected an inertia along every DoF"):
         sixd.constrained_body(sixd.rod(1.0, mass=1.0), [0, 0, 1, 0, 0, 0])
 
 

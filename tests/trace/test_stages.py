@@ -23,7 +23,7 @@ DOUBLE = trace(lambda x, y: (x * 2 + y, sin(y) + x), {"x": (2,), "y": (2,)})
 def compiled(recipe, dtype="float64"):
     machine = host()
     text = emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma)
-    inputs, outputs = [recipe.memory[n] for n in recipe.given], [("r", *recipe.memory[n]) for n in recipe.state]
+    inputs, outputs = [recipe.memory[n] for n in recipe.inputs], [("r", *recipe.memory[n]) for n in recipe.state]
     return Rollout(make_image(assemble(text, machine)), "test", dtype, inputs, outputs, recipe.operations), text
 
 

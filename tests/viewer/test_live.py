@@ -82,7 +82,7 @@ def test_the_motion_is_that_of_simulate(live, name):
 
 
 def test_forces_and_controllers(live):
-    """What can be compiled lives: a controller, a compliant ground, dry friction, a slope of joints at their limits."""
+    """What can be compiled lives: a controller, a compliant ground, dry friction, joints at their limits."""
     ball = sixd.zoo.falling_sphere()
     start = [1, 0, 0, 0, 0, 0, 0.2]
     ground = sixd.Ground({"sphere": (0, 0, 0, 0.05)})
@@ -361,7 +361,7 @@ def test_names_stay_text(live):
 
 @pytest.mark.long
 def test_large_pages_are_small():
-    """Beside meshes a page takes at most 2 MB: near the largest number of operations, too."""
+    """Except for meshes, a page takes at most 2 MB: near the largest number of operations, too."""
     with sixd.view(sixd.zoo.autotree(70), live=True, open_browser=False) as viewer:
         assert len(viewer._page(is_served=False)) < 2e6
 

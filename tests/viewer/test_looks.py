@@ -327,7 +327,7 @@ def test_the_pages_floor_is_below_the_lowest_point_itself(model, ground):
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_a_figure_held_by_its_waist_has_no_mount(drawn):
-    """The humanoid with its pelvis fixed to the world: no plate through it, no posts beside its legs."""
+    """The humanoid with its pelvis fixed to the world: no plate through it, no posts next to its legs."""
     model = sixd.zoo.humanoid().lock({"pelvis": sixd.Free().neutral()})
     scene = make_scene(model if drawn else bare(model))
     assert scene["settings"]["ground"] is None

@@ -143,8 +143,8 @@ def test_a_linearization():
 
 def test_a_mobility():
     found = cells(sixd.mobility(sixd.zoo.four_bar()))
-    assert found.text.startswith("four_bar: 1 freedom left")
-    assert ["freedoms of the joints", "3"] in found.rows
+    assert found.text.startswith("four_bar: 1 DoF left")
+    assert ["DoF of the joints", "3"] in found.rows
 
 
 def test_large_matrices_are_cut():

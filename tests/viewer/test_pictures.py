@@ -74,7 +74,7 @@ def seen(stage, frame, points):
 
 
 def test_nearest_is_the_triangle_in_front_of_each_pixel(monkeypatch):
-    """Beside the definition: the middles of pixels that lie inside a triangle, and the smallest z there."""
+    """Compared with the definition: the middles of pixels that lie inside a triangle, and the smallest z there."""
     rng = np.random.default_rng(3)
     corners = rng.uniform(-6, 30, (40, 3, 2))
     corners[:5, 2] = corners[:5, 0] + rng.uniform(-0.3, 0.3, (5, 2))  # slivers
@@ -383,9 +383,9 @@ def test_an_mp4_has_the_frames_and_the_rate(tmp_path, no_browser):
     frames = np.frombuffer(raw, dtype=np.uint8).reshape(-1, 50, 66, 3)
     assert len(frames) == 21
     assert np.abs(frames[0].astype(int) - frames[10]).max() > 50
-    told = subprocess.run(["ffmpeg", "-i", path], capture_output=True, text=True).stderr
-    assert "20 fps" in told
-    assert "00:00:01.05" in told
+    report = subprocess.run(["ffmpeg", "-i", path], capture_output=True, text=True).stderr
+    assert "20 fps" in report
+    assert "00:00:01.05" in report
     assert [file.name for file in tmp_path.iterdir()] == ["a.mp4"]
 
 

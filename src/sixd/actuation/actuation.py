@@ -21,7 +21,7 @@ from sixd.engine.kernel import compile as compile_kernel
 from sixd.errors import ScalarTypeError
 from sixd.model.system import System, require_system
 from sixd.runtime import batch
-from sixd.spatial.scalar import Array, is_number, is_object
+from sixd.spatial.scalar import Array, ArrayLike, is_number, is_object
 
 _ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the largest in their column count as zero
 
@@ -30,7 +30,7 @@ _ROUNDING = 8 * np.finfo(float).eps  # entries of T below this part of the large
 class Actuation:
     """Thrusters and motors of a model: m inputs f that produce joint forces τ = T(q) f.
 
-    Every method takes arrays with leading batch dimensions; SymPy object arrays give SymPy.
+    Every method accepts arrays with leading batch dimensions; SymPy object arrays give SymPy.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.rp_arm()
@@ -46,10 +46,10 @@ class Actuation:
 
     def __post_init__(self) -> None:
         require_system("Actuation", self.model)
-        given = [self.actuators] if isinstance(self.actuators, (Thruster, Motor)) else self.actuators
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise ScalarTypeError(f"Actuation: actuators are {given!r}, expected a list of Thruster and Motor.")
-        actuators = tuple(given)
+        values = [self.actuators] if isinstance(self.actuators, (Thruster, Motor)) else self.actuators
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise ScalarTypeError(f"Actuation: actuators are {values!r}, expected a list of Thruster and Motor.")
+        actuators = tuple(values)
         for a in actuators:
             if not isinstance(a, (Thruster, Motor)):
                 raise ScalarTypeError(f"Actuation: got {a!r}, expected a sixd.Thruster or a sixd.Motor.")
@@ -77,31 +77,31 @@ class Actuation:
 
     # forward --------------------------------------------------------------------------------------
 
-    def matrix(self, q: Any) -> Array:
+    def matrix(self, q: ArrayLike) -> Array:
         """T (…, nv, m): column j has the joint forces of one unit of input j."""
         actuators = self.actuators
 
-        def matrix(model: Any, q: Array) -> Array:
+        def matrix(model: System, q: Array) -> Array:
             return np.array([a.column(model, q) for a in actuators]).reshape(len(actuators), model.nv).T
 
         return self._run(matrix, {"q": q})
 
-    def generalized(self, q: Any, f: Any) -> Array:
+    def generalized(self, q: ArrayLike, f: ArrayLike) -> Array:
         """τ (…, nv) = T f of inputs f (…, m)."""
         actuators = self.actuators
 
-        def generalized(model: Any, q: Array, f: Array) -> Array:
+        def generalized(model: System, q: Array, f: Array) -> Array:
             zero = np.zeros(model.nv, dtype=int)
             return sum((a.column(model, q) * x for a, x in zip(actuators, f, strict=True)), zero)
 
         return self._run(generalized, {"q": q, "f": f})
 
-    def clip(self, q: Any, f: Any) -> Array:
+    def clip(self, q: ArrayLike, f: ArrayLike) -> Array:
         """f (…, m) clipped to the limits of the inputs; q gives only the batch shape."""
         _, f = self._broadcast("clip", q=q, f=f)
         return np.clip(f, *self.limits)
 
-    def bounds(self, q: Any) -> tuple[Array, Array]:
+    def bounds(self, q: ArrayLike) -> tuple[Array, Array]:
         """(lower, upper), each (…, nv): the range of each joint force, for f within its limits.
 
         The set of all τ is a zonotope inside that box, and need not fill it.
@@ -116,7 +116,7 @@ class Actuation:
 
     # back -----------------------------------------------------------------------------------------
 
-    def allocate(self, q: Any, tau: Any, *, strict: bool = True) -> Array:
+    def allocate(self, q: ArrayLike, tau: ArrayLike, *, strict: bool = True) -> Array:
         """f (…, m) of least norm with T f = τ; limits are ignored.
 
         If the actuators cannot produce τ (there are too few, or T loses rank there), a ``SingularError`` names the
@@ -124,52 +124,52 @@ class Actuation:
         """
         return self._solve("allocate", q, tau, strict)
 
-    def feedback(self, q: Any, qd: Any, qdd: Any, *, strict: bool = True) -> Array:
+    def feedback(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, strict: bool = True) -> Array:
         """f (…, m) that produces the accelerations: T f = M q̈ + h, of least norm; ``strict`` as in ``allocate``."""
         tau = api.inverse_dynamics(self.model, q, qd, qdd)
         return self._solve("feedback", q, tau, strict)
 
     # implementation -----------------------------------------------------------------------------
 
-    def _solve(self, where: str, q: Any, tau: Any, strict: bool) -> Array:
+    def _solve(self, where: str, q: ArrayLike, tau: ArrayLike, strict: bool) -> Array:
         q, tau = self._broadcast(where, q=q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
         return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
 
     def _freedoms(self) -> list[str]:
         """Names of the joint forces (nv,), for messages."""
-        freedoms = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
-        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in freedoms.items() for k in range(len(own))]
+        dofs = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
+        return [j if len(own) == 1 else f"{j}[{k}]" for j, own in dofs.items() for k in range(len(own))]
 
     @cached_property
     def _has_symbols(self) -> bool:
         numbers = [(a.gear,) if isinstance(a, Motor) else (*a.direction, *a.point) for a in self.actuators]
         return bool(self.model.symbols) or not all(map(is_number, chain(*numbers)))
 
-    def _arguments(self, **given: Any) -> list[batch.Argument]:
+    def _arguments(self, **values: ArrayLike) -> list[batch.Argument]:
         size = {"q": self.model.nq, "f": self.m, "tau": self.model.nv}
         of_model = f"of model {self.model.name!r}"
         meaning = {"q": f"nq {of_model}", "f": "inputs", "tau": f"nv {of_model}"}
-        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in given.items()]
+        return [batch.Argument(name, x, (size[name],), meaning[name]) for name, x in values.items()]
 
-    def _broadcast(self, where: str, **given: Any) -> list[Array]:
+    def _broadcast(self, where: str, **values: ArrayLike) -> list[Array]:
         """The arrays, checked and broadcast to one batch shape."""
-        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**given))
+        prepared = batch.broadcast(f"Actuation.{where}", self._arguments(**values))
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
-    def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Array:
+    def _run(self, function: Callable[..., Any], values: dict[str, Any]) -> Array:
         """A function of one row on all rows: compiled, or run directly if the model or an actuator has symbols."""
         where = f"Actuation.{function.__name__}"
         if self._has_symbols:
-            arguments = self._arguments(**given)
+            arguments = self._arguments(**values)
             if batch.prepare(where, arguments).dtype is not object:
                 self.model.require_numeric(where)
                 arguments = [a._replace(value=np.asarray(a.value, dtype=object)) for a in arguments]
             return batch.apply(where, lambda *row: function(self.model, *row), arguments)
         if where not in self._kernels:
-            shapes = {"f": (self.m,)} if "f" in given else None
+            shapes = {"f": (self.m,)} if "f" in values else None
             self._kernels[where] = compile_kernel(function, self.model, shapes=shapes)
-        return self._kernels[where](*given.values())
+        return self._kernels[where](*values.values())
 
     def __repr__(self) -> str:
         return f"<Actuation of {self.model.name!r}: inputs {', '.join(self.names)}>"

@@ -41,7 +41,7 @@ class Thruster:
         object.__setattr__(self, "point", tuple(exact(validate.vector(f"{where}: point", self.point, 3, spread=False))))
         object.__setattr__(self, "limits", _limits(where, self.limits))
 
-    def column(self, system: Any, q: Array) -> Array:
+    def column(self, system: System, q: Array) -> Array:
         """Joint forces (nv,) of a force of one newton."""
         J = jacobian(system, q, self.frame)
         d, p = np.array(self.direction), np.array(self.point)
@@ -59,7 +59,7 @@ class Thruster:
 
 @dataclass(frozen=True)
 class Motor:
-    """A motor on a joint: f at its shaft is ``gear`` · f at the joint [N m or N], on freedom number ``freedom``."""
+    """A motor on a joint: f at its shaft is ``gear`` · f at the joint [N m or N], on DoF number ``freedom``."""
 
     joint: str
     gear: Any = 1
@@ -74,23 +74,23 @@ class Motor:
             raise ModelError(f"{where}: gear is {self.gear!r}, expected a finite number other than 0.")
         object.__setattr__(self, "limits", _limits(where, self.limits))
 
-    def column(self, system: Any, q: Array) -> Array:
+    def column(self, system: System, q: Array) -> Array:
         """Joint forces (nv,) of one newton metre (or newton) at the shaft."""
         at = system.v_slice(self.joint).start + self.freedom
         return np.array([self.gear if k == at else 0 for k in range(system.nv)])
 
     def check(self, system: System) -> None:
-        """Raise unless the joint has that freedom."""
-        freedoms = system.v_slice(self.joint)
-        count = freedoms.stop - freedoms.start
+        """Raise unless the joint has that DoF."""
+        own = system.v_slice(self.joint)
+        count = own.stop - own.start
         if not isinstance(self.freedom, int) or not 0 <= self.freedom < count:
             raise ModelError(
-                f"Actuation: a motor moves freedom {self.freedom!r} of joint {self.joint!r}, which has {count}, "
+                f"Actuation: a motor moves DoF {self.freedom!r} of joint {self.joint!r}, which has {count}, "
                 f"expected one of 0 … {count - 1}."
             )
 
 
-def _limits(where: str, limits: Any) -> tuple[float, float]:
+def _limits(where: str, limits: object) -> tuple[float, float]:
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2 or not all(map(is_number, limits)):
         raise ModelError(f"{where}: limits are {limits!r}, expected two numbers (lower, upper).")
     low, high = (float(x) for x in limits)

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.kinematics import ZERO6, joint_kinematics
+from sixd.algorithms.linear.dense import inverse_small
 from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.rnea import outward, subtract_external_forces
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, Scalar, is_number, is_zero
+from sixd.spatial.scalar import Array, is_number, is_zero
 from sixd.spatial.transform import congruence, mirror_upper
 
 
@@ -35,37 +36,10 @@ class Articulated(NamedTuple):
     UD_inv: list[Array]
 
 
-def factors_small(D: Array) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """L and the reciprocals r of the pivots: D = L diag(1/r) Lᵀ of a joint's size (≤ 6), unrolled over scalars."""
-    n = len(D)
-    L = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    d: list[Scalar] = []  # pivots
-    r: list[Scalar] = []
-    for j in range(n):
-        d.append(D[j, j] - sum(L[j][k] * L[j][k] * d[k] for k in range(j)))
-        r.append(1 / d[j])
-        for i in range(j + 1, n):
-            L[i][j] = (D[i, j] - sum(L[i][k] * L[j][k] * d[k] for k in range(j))) * r[j]
-    return L, r
-
-
-def inverse_small(D: Array) -> Array:
-    """Inverse of a symmetric positive definite matrix of a joint's size (≤ 6), by LDLᵀ."""
-    n = len(D)
-    L, r = factors_small(D)
-    # W = L⁻¹, then D⁻¹ = Wᵀ diag(r) W
-    W = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    for j in range(n):
-        for i in range(j + 1, n):
-            W[i][j] = -sum(L[i][k] * W[k][j] for k in range(j, i))
-    inverse = [[sum(W[k][i] * W[k][j] * r[k] for k in range(max(i, j), n)) for j in range(n)] for i in range(n)]
-    return mirror_upper(np.array(inverse).reshape(n, n))
-
-
 def articulated_inertias(
     model: Model, X: list[Array], S: list[Array], prescribed: AbstractSet[int] = frozenset()
 ) -> Articulated:
-    """Articulated-body inertias; joints in ``prescribed`` (their motion is given) transmit like rigid ones."""
+    """Articulated-body inertias; joints in ``prescribed`` (whose motion is prescribed) transmit like rigid ones."""
     IA = [np.zeros((6, 6), dtype=int), *model.inertia[1:]]
     none = np.zeros((0, 0), dtype=int)
     D, D_inv, UD_inv = [none] * len(IA), [none] * len(IA), [S[0]] * len(IA)
@@ -113,21 +87,21 @@ def hybrid(
     *,
     f_ext: Array | None = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau) complete: joints of bodies in ``prescribed`` have qdd given, the others tau  [RBDA section 9.2]."""
+    """(qdd, tau), complete; qdd is input for joints of bodies in ``prescribed``, tau for others  [RBDA section 9.2]."""
     kinematics = joint_kinematics(model, q, qd)
     X, S, _, _ = kinematics
     passive = passive_force(model, q, qd)
 
     # outward: the forces of a motion in which only prescribed joints accelerate, without gravity
-    given = np.zeros(model.nv, dtype=qdd.dtype)
+    qdd_known = np.zeros(model.nv, dtype=qdd.dtype)
     for i in prescribed:
-        given[model.iv[i]] = qdd[model.iv[i]]
-    _, _, f = outward(model, kinematics, given, ZERO6)
+        qdd_known[model.iv[i]] = qdd[model.iv[i]]
+    _, _, f = outward(model, kinematics, qdd_known, ZERO6)
     f = subtract_external_forces(model, X, f, f_ext)
 
     # inward and outward: the rest, with gravity as an acceleration of the world
     articulated = articulated_inertias(model, X, S, prescribed)
-    pA, a, found = propagate(model, X, S, articulated, f, tau - passive, -model.a_gravity, prescribed)
+    pA, a, qdd_solved = propagate(model, X, S, articulated, f, tau - passive, -model.a_gravity, prescribed)
 
     qdd_out, tau_out = [np.zeros(0)], [np.zeros(0)]
     for i in model.bodies:
@@ -137,7 +111,7 @@ def hybrid(
             qdd_out.append(qdd[iv])
             tau_out.append(force + model.armature[iv] * qdd[iv] + passive[iv])
         else:
-            qdd_out.append(found[iv])
+            qdd_out.append(qdd_solved[iv])
             tau_out.append(tau[iv])
     return np.concatenate(qdd_out), np.concatenate(tau_out)
 

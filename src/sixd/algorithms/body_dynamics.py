@@ -1,6 +1,6 @@
 """All that RNEA computes on its way, body by body, and the forces in the joints under forward dynamics.
 
-The classical quantities of Newton's and Euler's equations beside the spatial ones. Accelerations are those of the
+The classical quantities of Newton's and Euler's equations next to the spatial ones. Accelerations are those of the
 motion, without gravity; weight is a force on each body. c is the centre of mass in body coordinates; other letters as
 in rnea.py.
 """
@@ -98,7 +98,7 @@ def _row(
 
 
 def express_force(f_F: Array, X_FW: Array, expressed_in: str) -> Array:
-    """A force vector (6,), given in the frame F, in "body", "aligned" or "world" coordinates."""
+    """A force vector (6,), from the frame F, in "body", "aligned" or "world" coordinates."""
     if expressed_in == "body":
         return f_F
     return rotate_both(X_FW[:3, :3].T, f_F) if expressed_in == "aligned" else X_FW.T @ f_F

@@ -1,9 +1,10 @@
 """Coriolis matrix and Christoffel symbols, for every joint type.
 
 With J_b the Jacobian of body b and B_b its Coriolis factor, C = Σ_b J_bᵀ (I_b dJ_b/dt + B_b J_b), rates seen from the
-world. Sums over the bodies that a joint carries are taken once, as in crba.py. Body quantities are in body coordinates;
-X[i] is X_ip (parent p -> body i). After Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix and
-Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is derived from its points.
+world. Sums over the bodies that a joint carries are computed once, as in crba.py. Body quantities are in body
+coordinates; X[i] is X_ip (parent p -> body i). After Echeandia and Wensing, "Numerical methods to compute the Coriolis
+matrix and Christoffel symbols for rigid-body systems" (2021); the form of B for a rigid body is derived from its
+points.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Factor = Callable[[Array, Array], Array]
 def coriolis_matrix(model: Model, q: Array, qd: Array, *, factor: Factor | None = None) -> Array:
     """C (nv, nv) with C qd = h - g and dM/dt = C + Cᵀ; C_ij = Σ_k Γ_ijk qd_k. O(n · depth).
 
-    ``factor(I, v)`` gives another B with B v = v×* I v and B + Bᵀ = v×* I - I v×, and so another C with these laws.
+    ``factor(I, v)`` gives another B with B v = v×* I v and B + Bᵀ = v×* I - I v×, and so another such C.
     """
     kinematics = joint_kinematics(model, q, qd)
     X, S, v = kinematics.X, kinematics.S, body_velocities(model, kinematics)
@@ -59,15 +60,15 @@ def christoffel(model: Model, q: Array) -> Array:
     X, S = joint_transforms(model, q)
     Ic = composite_inertias(model, X)
     factor = factor_for(model)
-    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each freedom moves
+    body = np.repeat(np.arange(model.nb + 1), [joint.nv for joint in model.joints])  # the body that each DoF moves
     Gamma = np.zeros((model.nv,) * 3, dtype=common_dtype(Ic, S))
-    J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, freedoms of its columns
+    J, path = [S[0]], [body[:0]]  # per body: Jacobian in its coordinates, DoF of its columns
     for i in model.bodies:
         p, own = model.parent[i], np.flatnonzero(body == i)
         up, n = path[p], len(path[p])
         J.append(np.concatenate([X[i] @ J[p], S[i]], axis=1))
         path.append(np.concatenate([up, own]))
-        # entries whose lowest joint is i: its freedom s third, second, first
+        # entries whose lowest joint is i: its DoF s third, second, first
         for s, column in zip(own, S[i].T, strict=True):
             N = J[i].T @ (factor(Ic[i], column) @ J[i])
             Gamma[np.ix_(path[i], path[i], [s])] = N[:, :, None]
@@ -78,7 +79,7 @@ def christoffel(model: Model, q: Array) -> Array:
 
 
 def _with_products(model: Model, q: Array, X: list[Array], S: list[Array], Ic: list[Array], Gamma: Array) -> Array:
-    """Γ_ijk plus the terms of joints with several freedoms or a varying S: S_k × S_j + S°_j(k) within one joint."""
+    """Γ_ijk plus the terms of joints with several DoF or a varying S: S_k × S_j + S°_j(k) within one joint."""
     rates: list[list[Array]] = [[]]
     for i in model.bodies:
         joint, iv = model.joints[i], model.iv[i]
@@ -115,7 +116,7 @@ def factor_of_inertia(I: Array, v: Array) -> Array:
 def factor_of_body(I: Array, v: Array) -> Array:
     """B (6, 6) of a rigid body with velocity v, points p moving at u: [[Σ m (p·u 1 - u pᵀ), 0], [-(Σ m u)×, 0]].
 
-    It equals Σ m J_pᵀ dJ_p/dt over the points. It takes 71 operations instead of 213, and C of a humanoid 12,648
+    It equals Σ m J_pᵀ dJ_p/dt over the points. It needs 71 operations instead of 213, and C of a humanoid 12,648
     instead of 21,577.
     """
     m, h, I_O = I[5, 5], first_moment(I), I[:3, :3]

@@ -48,7 +48,7 @@ def jacobian_rate(model: Model, q: Array, qd: Array, frame: str | Stack, *, expr
     for i in path(model, f.body):
         joint, qi, qdi = model.joints[i], q[model.iq[i]], qd[model.iv[i]]
         J[i] = X @ joint.subspace(qi)
-        # a vector fixed in body i, seen from F, turns against F's own motion
+        # a vector fixed in body i, seen from F, rotates against F's own motion
         J_dot[i] = X @ joint.subspace_rate(qi, qdi) - crm(v_rel) @ J[i]
         v_rel = v_rel + J[i] @ qdi
         X = X @ (joint.transform(qi) @ model.X_tree[i])
@@ -68,7 +68,7 @@ def inverse_operational_inertia(model: Model, q: Array, frame: str | Stack, *, e
 
 
 def _spread(model: Model, columns: dict[int, Array]) -> Array:
-    """(6, nv) with the columns of each body at its freedoms, zeros elsewhere."""
+    """(6, nv) with the columns of each body at its DoF, zeros elsewhere."""
     J = np.zeros((6, model.nv), dtype=common_dtype(columns.values()))
     for i, block in columns.items():
         J[:, model.iv[i]] = block

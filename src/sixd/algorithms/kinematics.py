@@ -104,7 +104,7 @@ def body_poses(model: Model, q: Array) -> Array:
 
 
 def express(x_F: Array, X_FW: Array, expressed_in: str) -> Array:
-    """A motion vector or columns (6, …), given in the frame F, in "body", "aligned" or "world" coordinates."""
+    """A motion vector or columns (6, …), from the frame F, in "body", "aligned" or "world" coordinates."""
     if expressed_in == "body":
         return x_F
     if expressed_in == "aligned":

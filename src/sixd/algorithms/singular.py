@@ -3,9 +3,9 @@
 Two measures. The first is a pivot D of the articulated-body algorithm over the composite inertia SᵀIcS: their ratio is
 1 for a joint that moves alone, and 0 for one that moves nothing beyond what other joints move already. It finds the
 joints that make M singular in every configuration. The second is the condition number of M in one configuration, each
-freedom scaled by its usual inertia so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow
+DoF scaled by its usual inertia so that metres and radians, fingers and arms can be compared: errors of M⁻¹ grow
 with it. A sum of reciprocal pivots is a cheap test for configurations where the condition may be large. Of mechanisms
-with many freedoms M is not formed: its extreme eigenvalues are estimated by products and solves with it, O(n) each.
+with many DoF M is not formed: its extreme eigenvalues are estimated by products and solves with it, O(n) each.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from sixd.algorithms.aba import Articulated, articulated_inertias, factors_small
+from sixd.algorithms.aba import Articulated, articulated_inertias
 from sixd.algorithms.constrained.dynamics import mass_metric
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import joint_transforms
+from sixd.algorithms.linear.dense import factors_small
 from sixd.algorithms.solve import solve_factored, times_columns
 from sixd.model.memo import remember
 from sixd.model.model import Model
@@ -29,8 +30,8 @@ from sixd.spatial.scalar import Array, Scalar
 _ROUNDING = 1e-13
 # the largest condition of M at which results are returned: eps cond(M), by which they may be off, is 1e-2
 LARGEST_CONDITION = {name: 1e-2 / float(np.finfo(name).eps) for name in ("float64", "float32")}
-_TRIED = 4  # random configurations within limits, and as many without, in which sizes are found
-_TRIED_OF_MANY = 2  # of trees with many freedoms
+_TRIED = 4  # random configurations within limits, and as many without, for the sizes
+_TRIED_OF_MANY = 2  # of trees with many DoF
 # the condition is computed where the sum of reciprocal pivots, relative to usual ones, exceeds this: two nested
 # singularities may give a condition that is the square, so it is at most the root of the largest condition allowed
 _LARGE_SUM = 5e6
@@ -38,18 +39,17 @@ _LARGE_SUM = 5e6
 _ORDINARY = 4.0
 # factor by which the condition may exceed the sum, beyond its excess in random configurations
 _MARGIN = 10.0
-# freedoms of a tree above which M is not formed. Of a chain of 200, forming it eight times took 0.7 s, longer than
+# DoF of a tree above which M is not formed. Of a chain of 200, forming it eight times took 0.7 s, longer than
 # tracing forward dynamics; of 1,000, 20 s
 _MANY = 100
-_PRODUCTS = (
-    8  # with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
-)
+# products with M and with its inverse, for an estimate of the condition: 0 to 9 % below it (robots, chains to 400)
+_PRODUCTS = 8
 
 
 class Usual(NamedTuple):
     """Properties of M over random configurations.
 
-    ``size`` (n,) are its largest diagonal entries for the freedoms that are solved for, ``sum`` is the largest sum of
+    ``size`` (n,) are its largest diagonal entries for the DoF that are solved for, ``sum`` is the largest sum of
     these over pivots, ``excess`` the largest ratio of its condition to that sum.
     """
 
@@ -67,21 +67,21 @@ def vanishing_pivots(model: Model, q: Array, prescribed: AbstractSet[int] = froz
     Ic = composite_inertias(model, X)
     with np.errstate(all="ignore"):
         D = articulated_inertias(model, X, S, prescribed).D
-    found = []
+    singular = []
     for i in model.bodies:
         if i in prescribed or not len(D[i]) or not np.isfinite(D[i]).all():
             continue
-        # each freedom in its own scale, so that metres and radians can be compared
+        # each DoF in its own scale, so that metres and radians can be compared
         size = np.sqrt(np.abs(np.diag(S[i].T @ Ic[i] @ S[i]) + model.armature[model.iv[i]]))
         if not size.all() or abs(np.linalg.eigvalsh(D[i] / np.outer(size, size))[0]) <= _ROUNDING:
-            found.append(i)
-    return found
+            singular.append(i)
+    return singular
 
 
 def singular_joints(model: Model, prescribed: AbstractSet[int] = frozenset()) -> tuple[str, ...]:
     """Names of the joints whose pivot vanishes in every configuration (three random ones are tried).
 
-    Joints of the bodies in ``prescribed`` have their motion given and need no pivot. Symbolic models: none.
+    Joints of the bodies in ``prescribed`` have a prescribed motion and need no pivot. Symbolic models: none.
     """
     return remember(model, ("singular joints", frozenset(prescribed)), lambda: _singular_joints(model, prescribed))
 
@@ -105,17 +105,17 @@ def anywhere(system: System, rng: np.random.Generator) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
-# of many freedoms ---------------------------------------------------------------------------------
+# of many DoF ---------------------------------------------------------------------------------
 
 
 def is_large(system: System) -> TypeGuard[Model]:
-    """Whether the system is a tree of so many freedoms that its mass matrix is not formed."""
+    """Whether the system is a tree of so many DoF that its mass matrix is not formed."""
     return isinstance(system, Model) and system.nv > _MANY
 
 
 class _Factors(NamedTuple):
     """M in one configuration: transforms, subspaces and articulated inertias of the bodies, and its diagonal, of the
-    freedoms that are solved for."""
+    DoF that are solved for."""
 
     X: list[Array]
     S: list[Array]
@@ -128,11 +128,11 @@ def _factors(model: Model, q: Array, prescribed: AbstractSet[int]) -> _Factors:
     Ic = composite_inertias(model, X)
     parts = [np.diag(S[i].T @ (Ic[i] @ S[i])) for i in model.bodies]
     diagonal = np.concatenate([np.zeros(0), *parts]) + model.armature
-    return _Factors(X, S, articulated_inertias(model, X, S, prescribed), diagonal[solved_freedoms(model, prescribed)])
+    return _Factors(X, S, articulated_inertias(model, X, S, prescribed), diagonal[solved_dofs(model, prescribed)])
 
 
 def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], usual: Array) -> float:
-    """:func:`condition` of M at q (nq,), restricted to the freedoms that are solved for, without forming it."""
+    """:func:`condition` of M at q (nq,), restricted to the DoF that are solved for, without forming it."""
     if not np.isfinite(q).all():
         return np.nan
     with np.errstate(all="ignore"):
@@ -141,7 +141,7 @@ def estimated_condition(model: Model, q: Array, prescribed: AbstractSet[int], us
 
 def _estimate(model: Model, factors: _Factors, prescribed: AbstractSet[int], usual: Array) -> float:
     X, S, articulated, diagonal = factors
-    free, size = solved_freedoms(model, prescribed), np.sqrt(np.maximum(diagonal, usual))
+    free, size = solved_dofs(model, prescribed), np.sqrt(np.maximum(diagonal, usual))
 
     def spread(x: Array) -> Array:
         full = np.zeros((model.nv, 1))
@@ -154,8 +154,9 @@ def _estimate(model: Model, factors: _Factors, prescribed: AbstractSet[int], usu
     def scaled_inverse(x: Array) -> Array:
         return solve_factored(model, X, S, articulated, spread(x * size), prescribed)[free, 0] * size
 
-    found = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
-    return found[0] * found[1] if all(x > 0 for x in found) else np.inf  # NaN, of pivots that are 0, is not positive
+    largest = [_largest_eigenvalue(f, len(free)) for f in (scaled_mass, scaled_inverse)]
+    # NaN, from pivots that are 0, is not positive
+    return largest[0] * largest[1] if all(x > 0 for x in largest) else np.inf
 
 
 def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
@@ -166,7 +167,7 @@ def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
         basis = np.concatenate([basis, [v / np.linalg.norm(v)]])
         images = np.concatenate([images, [times(basis[-1])]])
         v = images[-1]
-        for _ in range(2):  # once more, for rounding leaves some of what was taken away
+        for _ in range(2):  # a second time, since rounding leaves a part
             v = v - basis.T @ (basis @ v)
         if np.linalg.norm(v) <= 1e-12 * np.linalg.norm(images[-1]):
             break  # the space that v can reach is complete, as for many equal pendulums
@@ -178,9 +179,9 @@ def _largest_eigenvalue(times: Callable[[Array], Array], n: int) -> float:
 
 
 def reciprocal_pivots(system: System, q: Array, prescribed: AbstractSet[int] = frozenset()) -> list[Scalar]:
-    """1/d of each freedom that is solved for, as the algorithms compute them.
+    """1/d of each DoF that is solved for, as the algorithms compute them.
 
-    d is the inertia that a freedom has while the freedoms that it carries move freely.
+    d is the inertia that a DoF has while the DoF that it carries move freely.
     """
     if not isinstance(system, Model):
         return list(mass_metric(system, q).weight)
@@ -195,23 +196,23 @@ def _reciprocals(model: Model, articulated: Articulated, prescribed: AbstractSet
 def condition(M: Array, usual: Array) -> Array:
     """Condition numbers (...,) of M (..., n, n), infinite where M is not positive definite, NaN where it is not finite.
 
-    Each freedom is scaled by its usual inertia (n,), or by its inertia in M if that is larger.
+    Each DoF is scaled by its usual inertia (n,), or by its inertia in M if that is larger.
     """
     finite = np.asarray(np.isfinite(M).all(axis=(-2, -1)))
     size = np.sqrt(np.maximum(np.diagonal(M, axis1=-2, axis2=-1), usual))
     with np.errstate(all="ignore"):
         scaled = M / (size[..., :, None] * size[..., None, :])
-        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # 0/0 for a freedom without inertia
+        scaled = np.where(np.isfinite(scaled), scaled, 0.0)  # 0/0 for a DoF without inertia
         values = np.linalg.eigvalsh(scaled)
         ratio = values[..., -1] / values[..., 0] if M.shape[-1] else np.ones(finite.shape)
         positive = values[..., 0] > 0 if M.shape[-1] else finite
     return np.where(finite, np.where(positive, ratio, np.inf), np.nan)
 
 
-def solved_freedoms(system: System, prescribed: AbstractSet[int] = frozenset()) -> Array:
-    """Indices (n,) of the freedoms that are solved for: those of joints whose motion is not given."""
-    given = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
-    return np.setdiff1d(np.arange(system.nv), np.array(given, dtype=int))
+def solved_dofs(system: System, prescribed: AbstractSet[int] = frozenset()) -> Array:
+    """Indices (n,) of the DoF that are solved for: those of joints whose motion is not prescribed."""
+    held = [k for i in prescribed for k in range(*system.v_slice(system.joint_names[i - 1]).indices(system.nv))]
+    return np.setdiff1d(np.arange(system.nv), np.array(held, dtype=int))
 
 
 def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> Usual:
@@ -221,7 +222,7 @@ def usual_sizes(system: System, prescribed: AbstractSet[int] = frozenset()) -> U
 
 @np.errstate(all="ignore")
 def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
-    rng, free = np.random.default_rng(0), solved_freedoms(system, prescribed)
+    rng, free = np.random.default_rng(0), solved_dofs(system, prescribed)
     tried = _TRIED_OF_MANY if is_large(system) else _TRIED
     configurations = [np.asarray(system.random_configuration(rng), dtype=float) for _ in range(tried)]
     configurations += [anywhere(system, rng) for _ in range(tried)]
@@ -229,7 +230,7 @@ def _usual_sizes(system: System, prescribed: AbstractSet[int]) -> Usual:
         states = [_factors(system, q, prescribed) for q in configurations]
         size = np.max([state.diagonal for state in states], axis=0, initial=0.0)
         pivots = np.array([_reciprocals(system, state.articulated, prescribed) for state in states])
-        # within the limits and without, once each: an estimate takes longer than all the rest
+        # within the limits and without, once each: an estimate needs more time than all the rest
         conditions = [_estimate(system, state, prescribed, size) for state in states[::tried]]
         return _usual(size, pivots, np.array(conditions), slice(None, None, tried))
     pivots = np.array([np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) for q in configurations])
@@ -257,10 +258,10 @@ def watch_weights(system: System, prescribed: AbstractSet[int], dtype: str) -> A
 
 def dependent_joints(system: System, q: Array, prescribed: AbstractSet[int], dtype: str) -> list[str]:
     """Names of the joints, or coordinates, that make M singular at q (nq,): those of small pivots, at least one."""
-    free, size = solved_freedoms(system, prescribed), usual_sizes(system, prescribed).size
+    free, size = solved_dofs(system, prescribed), usual_sizes(system, prescribed).size
     with np.errstate(all="ignore"):
         part = 1 / np.abs(np.asarray(reciprocal_pivots(system, q, prescribed), dtype=float) * size)
     part = np.where(np.isfinite(part), part, np.inf)  # pivots after one of 0 are not finite
     small = set(free[part <= max(float(part.min(initial=np.inf)), 1 / LARGEST_CONDITION[dtype])].tolist())
     ranges = {name: range(*system.v_slice(name).indices(system.nv)) for name in system.joint_names}
-    return [name for name, freedoms in ranges.items() if small & set(freedoms)]
+    return [name for name, dofs in ranges.items() if small & set(dofs)]

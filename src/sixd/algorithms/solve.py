@@ -31,10 +31,10 @@ def solve_factored(
     B: Array,
     prescribed: AbstractSet[int] = frozenset(),
 ) -> Array:
-    """The same, given the articulated inertias; joints in ``prescribed`` do not move, their rows of B do not count."""
+    """The same with known articulated inertias; joints in ``prescribed`` do not move, their rows of B do not count."""
     none = np.zeros((6, B.shape[1]), dtype=int)
-    found = propagate(model, X, S, articulated, [none] * len(X), B, none, prescribed)[2]
-    return found.astype(common_dtype([found]))
+    x = propagate(model, X, S, articulated, [none] * len(X), B, none, prescribed)[2]
+    return x.astype(common_dtype([x]))
 
 
 def times_columns(model: Model, X: list[Array], S: list[Array], B: Array) -> Array:

@@ -5,25 +5,23 @@ Arrays, batches and scalars are as in ``sixd.api.dynamics``. ``sixd.symbolic.new
 
 from __future__ import annotations
 
-from typing import Any
-
 from sixd.algorithms import body_dynamics
 from sixd.engine.public import public
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 
 @public(body_dynamics.joint_reactions, solves=True, check_finite=False, generic=True)
 def joint_reactions(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    t: Any = 0.0,
+    f_ext: ArrayLike | None = None,
+    t: ArrayLike = 0.0,
     expressed_in: str = "body",
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """Force [n; f] that each joint transmits to its body while joint forces act, and that of each constraint.
 

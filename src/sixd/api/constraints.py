@@ -25,7 +25,7 @@ from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, apply, prepare
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 _MOST_NAMED = 8  # rows that a warning lists
 
@@ -39,14 +39,14 @@ _MOST_NAMED = 8  # rows that a warning lists
 )
 def constrained_dynamics(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    t: Any = 0.0,
+    f_ext: ArrayLike | None = None,
+    t: ArrayLike = 0.0,
     stabilisation: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> tuple[Array, Array]:
     """Accelerations and constraint forces: M qdd + h = tau + Aᵀλ with A qdd + dA/dt qd = db/dt.
 
@@ -85,7 +85,7 @@ def constrained_dynamics(
 
 
 @public(constrained.projections, solves=True, check_finite=False, generic=True)
-def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array]:
+def projections(model: System, q: ArrayLike, *, out: object = None) -> tuple[Array, Array]:
     """(P, P_u), each (…, nv, nv): P qd is the part of a velocity that A allows, P_u u the part of a force that moves.
 
     P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹ and P = P_uᵀ, of rank nv - rank A; (P qd)ᵀ M (1 - P) qd = 0. Redundant equations
@@ -94,29 +94,31 @@ def projections(model: System, q: Any, *, out: Any = None) -> tuple[Array, Array
 
 
 @public(rows.constraint_jacobian, generic=True)
-def constraint_jacobian(model: System, q: Any, *, out: Any = None) -> Array:
+def constraint_jacobian(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """A (…, k, nv): the constraints are A qd = b(t), with the rows of A in the order of ``model.constraints``."""
 
 
 @public(rows.constraint_error, generic=True)
-def constraint_error(model: System, q: Any, *, out: Any = None) -> Array:
+def constraint_error(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """φ (…, h): the residual of the holonomic constraints, zero when assembled; each kind documents its units."""
 
 
 @public(rows.constraint_velocity, generic=True)
-def constraint_velocity(model: System, q: Any, qd: Any, *, t: Any = 0.0, out: Any = None) -> Array:
+def constraint_velocity(model: System, q: ArrayLike, qd: ArrayLike, *, t: ArrayLike = 0.0, out: object = None) -> Array:
     """A qd - b(t) (…, k): the residual of the velocity constraints, zero when qd satisfies them."""
 
 
 @public(rows.constraint_forces, generic=True)
-def constraint_forces(model: System, q: Any, lam: Any, *, out: Any = None) -> Array:
+def constraint_forces(model: System, q: ArrayLike, lam: ArrayLike, *, out: object = None) -> Array:
     """Generalised force Aᵢᵀλᵢ (…, number of constraints, nv) of each constraint; their sum is Aᵀλ."""
 
 
 # assembly ---------------------------------------------------------------------------------------
 
 
-def assemble(model: System, q: Any, qd: Any = None, *, fixed: Iterable[str] = (), t: float = 0.0) -> Any:
+def assemble(
+    model: System, q: ArrayLike, qd: ArrayLike | None = None, *, fixed: Iterable[str] = (), t: float = 0.0
+) -> Any:
     """A configuration that satisfies the constraints, near q (…, nq); with qd also a velocity: (q, qd).
 
     Takes steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is
@@ -209,15 +211,15 @@ def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
     return free
 
 
-def mobility(model: System, q: Any = None) -> Mobility:
-    """Freedoms that the constraints leave, rank and number of their equations, and which are redundant.
+def mobility(model: System, q: ArrayLike | None = None) -> Mobility:
+    """DoF that the constraints leave, rank and number of their equations, and which are redundant.
 
     Computed at q (nq,) if it is given, else in general assembled configurations; where branches of assembly differ, in
-    the one with the fewest freedoms of those that were met (``in_other_branches`` has the freedoms in the others).
+    the one with the fewest DoF of those that were met (``in_other_branches`` has the DoF in the others).
 
     >>> import sixd
     >>> print(sixd.mobility(sixd.zoo.bricard()))
-    bricard: 1 freedom = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
+    bricard: 1 DoF = 5 of the joints - 4 independent of 5 equations, 1 redundant (1 in Loop(ground_P5, P5))
     """
     where = "mobility"
     require_system(where, model)

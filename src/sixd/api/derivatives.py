@@ -2,31 +2,36 @@
 
 Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. Derivatives by q are in the tangent space: column
 k is along the motion with qd = e_k, measured as qd is. Row: of what; column: by what. f_ext is held fixed in the world;
-dry friction has slope zero.
+that of dry friction is zero.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from sixd.algorithms.derivatives import any_system
-from sixd.algorithms.derivatives.aba_derivatives import ForwardSlopes
-from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedSlopes, constrained_derivatives
-from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
-from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
-from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes
+from sixd.algorithms.derivatives.aba_derivatives import ForwardDerivatives
+from sixd.algorithms.derivatives.constrained_derivatives import ConstrainedDerivatives, constrained_derivatives
+from sixd.algorithms.derivatives.frame_derivatives import AccelerationDerivatives, VelocityDerivatives
+from sixd.algorithms.derivatives.momentum_derivatives import EnergyDerivatives, MomentumDerivatives
+from sixd.algorithms.derivatives.rnea_derivatives import InverseDerivatives
 from sixd.engine.patterns import packable
 from sixd.engine.public import public
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 # dynamics ---------------------------------------------------------------------------------------
 
 
-@public(packable("inverse_dynamics_derivatives", any_system.inverse_slopes), result=InverseSlopes)
+@public(packable("inverse_dynamics_derivatives", any_system.inverse_dynamics_derivatives), result=InverseDerivatives)
 def inverse_dynamics_derivatives(
-    model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
-) -> InverseSlopes:
+    model: System,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    packed: bool = False,
+    out: object = None,
+) -> InverseDerivatives:
     """Derivatives of ``inverse_dynamics``: how tau changes with q, qd and qdd.
 
     Parameters
@@ -39,7 +44,7 @@ def inverse_dynamics_derivatives(
     A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of tau[i]:
 
     q : along the velocity e_k, in the tangent space [N m/rad, …]; springs included, f_ext held fixed in the world.
-    qd : by qd[k], damping included; dry friction has slope zero.
+    qd : by qd[k], damping included; that of dry friction is zero.
     qdd : by qdd[k], the mass matrix, armature included.
 
     Notes
@@ -49,17 +54,28 @@ def inverse_dynamics_derivatives(
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
-    >>> slopes = sixd.inverse_dynamics_derivatives(arm, [0.3, 0.5], [1, -2], [0.4, 0.6])
-    >>> slopes.q.round(6)
+    >>> partial = sixd.inverse_dynamics_derivatives(arm, [0.3, 0.5], [1, -2], [0.4, 0.6])
+    >>> partial.q.round(6)
     array([[ 0.      , -0.335598],
            [ 0.      ,  0.342906]])
     """
 
 
-@public(packable("forward_dynamics_derivatives", any_system.forward_slopes), result=ForwardSlopes, solves=True)
+@public(
+    packable("forward_dynamics_derivatives", any_system.forward_dynamics_derivatives),
+    result=ForwardDerivatives,
+    solves=True,
+)
 def forward_dynamics_derivatives(
-    model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, packed: bool = False, out: Any = None
-) -> ForwardSlopes:
+    model: System,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    packed: bool = False,
+    out: object = None,
+) -> ForwardDerivatives:
     """Derivatives of ``forward_dynamics``: how qdd changes with q, qd and tau.
 
     Parameters
@@ -72,7 +88,7 @@ def forward_dynamics_derivatives(
     A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of qdd[i]:
 
     q : along the velocity e_k, in the tangent space [1/s²]; f_ext held fixed in the world.
-    qd : by qd[k] [1/s]; dry friction has slope zero.
+    qd : by qd[k] [1/s]; that of dry friction is zero.
     tau : by tau[k], the inverse of the mass matrix.
 
     Notes
@@ -88,23 +104,23 @@ def forward_dynamics_derivatives(
 
 @public(
     packable("constrained_dynamics_derivatives", constrained_derivatives),
-    result=ConstrainedSlopes,
+    result=ConstrainedDerivatives,
     solves=True,
     check_finite=False,
     generic=True,
 )
 def constrained_dynamics_derivatives(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    t: Any = 0.0,
+    f_ext: ArrayLike | None = None,
+    t: ArrayLike = 0.0,
     stabilisation: float = 0.0,
     packed: bool = False,
-    out: Any = None,
-) -> ConstrainedSlopes:
+    out: object = None,
+) -> ConstrainedDerivatives:
     """Derivatives of ``constrained_dynamics``: how qdd and the multipliers λ change with q, qd and tau.
 
     Parameters
@@ -114,10 +130,10 @@ def constrained_dynamics_derivatives(
 
     Returns
     -------
-    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th freedom:
+    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th DoF:
 
     qdd_q, lam_q : along the velocity e_k, in the tangent space; f_ext held fixed in the world.
-    qdd_qd, lam_qd : by qd[k]; dry friction has slope zero.
+    qdd_qd, lam_qd : by qd[k]; that of dry friction is zero.
     qdd_tau, lam_tau : by tau[k].
 
     Notes
@@ -129,8 +145,8 @@ def constrained_dynamics_derivatives(
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()
     >>> q = sixd.assemble(model, [np.pi / 3, -0.5, 1.6], fixed=["crank"])
-    >>> slopes = sixd.constrained_dynamics_derivatives(model, q, np.zeros(3), np.zeros(3))
-    >>> slopes.qdd_tau.shape, slopes.lam_q.shape
+    >>> partial = sixd.constrained_dynamics_derivatives(model, q, np.zeros(3), np.zeros(3))
+    >>> partial.qdd_tau.shape, partial.lam_q.shape
     ((3, 3), (2, 3))
     """
 
@@ -138,10 +154,10 @@ def constrained_dynamics_derivatives(
 # frames -----------------------------------------------------------------------------------------
 
 
-@public(any_system.velocity_slopes, result=VelocitySlopes)
+@public(any_system.frame_velocity_derivatives, result=VelocityDerivatives)
 def velocity_derivatives(
-    model: System, q: Any, qd: Any, frame: str, *, expressed_in: str = "body", out: Any = None
-) -> VelocitySlopes:
+    model: System, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed_in: str = "body", out: object = None
+) -> VelocityDerivatives:
     """Derivatives of ``velocity`` of a frame.
 
     Parameters
@@ -164,18 +180,18 @@ def velocity_derivatives(
     """
 
 
-@public(any_system.acceleration_slopes, result=AccelerationSlopes)
+@public(any_system.frame_acceleration_derivatives, result=AccelerationDerivatives)
 def acceleration_derivatives(
     model: System,
-    q: Any,
-    qd: Any,
-    qdd: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     frame: str,
     *,
     kind: str = "spatial",
     expressed_in: str = "body",
-    out: Any = None,
-) -> AccelerationSlopes:
+    out: object = None,
+) -> AccelerationDerivatives:
     """Derivatives of ``acceleration`` of a frame, without gravity.
 
     Parameters
@@ -195,16 +211,18 @@ def acceleration_derivatives(
 # momentum and energy ----------------------------------------------------------------------------
 
 
-@public(any_system.center_of_mass_slopes, needs_mass=True)
-def center_of_mass_derivatives(model: System, q: Any, *, out: Any = None) -> Array:
+@public(any_system.com_derivatives, needs_mass=True)
+def center_of_mass_derivatives(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Derivatives (…, 3, nv) of ``center_of_mass``: column k along the velocity e_k, in the tangent space.
 
     It is the Jacobian of the centre of mass: its velocity in the world is this matrix times qd.
     """
 
 
-@public(any_system.momentum_slopes, result=MomentumSlopes)
-def momentum_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> MomentumSlopes:
+@public(any_system.total_momentum_derivatives, result=MomentumDerivatives)
+def momentum_derivatives(
+    model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None
+) -> MomentumDerivatives:
     """Derivatives of ``momentum``, [k; p] in world axes about the world's origin.
 
     Returns a named tuple of arrays (…, 6, nv), or (…, nb, 6, nv) with ``per`` "body" or "subtree", as for ``momentum``:
@@ -214,8 +232,10 @@ def momentum_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", 
     """
 
 
-@public(any_system.energy_slopes, result=EnergySlopes)
-def energy_derivatives(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> EnergySlopes:
+@public(any_system.total_energy_derivatives, result=EnergyDerivatives)
+def energy_derivatives(
+    model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None
+) -> EnergyDerivatives:
     """Gradients of ``energy``, armature and springs included.
 
     Returns a named tuple of arrays (…, nv), or (…, nb, nv) with ``per`` "body" or "subtree", as for ``energy``:

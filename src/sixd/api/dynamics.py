@@ -1,13 +1,13 @@
 """Dynamics, energy and momentum: functions of a system and arrays.
 
 Each is compiled for a system at the first call and runs as machine code. State arrays may have leading batch
-dimensions, which broadcast; ``out=`` is filled if given; float32 in, float32 out; object arrays (SymPy) in, object
+dimensions, which broadcast; ``out=`` receives the result; float32 in, float32 out; object arrays (SymPy) in, object
 arrays out. NaN in a state gives NaN in the results of its row that depend on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,15 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.runtime.batch import require_unmasked
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 # forces and accelerations -----------------------------------------------------------------------
 
 
 @public(rnea.rnea)
-def inverse_dynamics(model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = None, out: Any = None) -> Array:
+def inverse_dynamics(
+    model: System, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, f_ext: ArrayLike | None = None, out: object = None
+) -> Array:
     """Joint forces that produce the accelerations: tau = M qdd + h.
 
     Parameters
@@ -53,7 +55,9 @@ def inverse_dynamics(model: System, q: Any, qd: Any, qdd: Any, *, f_ext: Any = N
 
 
 @public(aba.aba, solves=True, implicit=implicit.forward_dynamics)
-def forward_dynamics(model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = None, out: Any = None) -> Array:
+def forward_dynamics(
+    model: System, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, f_ext: ArrayLike | None = None, out: object = None
+) -> Array:
     """Accelerations under joint forces: qdd = M⁻¹ (tau - h).
 
     Arguments as for ``inverse_dynamics``; returns qdd (…, nv). Raises ``SingularError``, naming the joints,
@@ -62,7 +66,9 @@ def forward_dynamics(model: System, q: Any, qd: Any, tau: Any, *, f_ext: Any = N
     """
 
 
-def _hybrid(model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Any = None, *, given: Any) -> Any:
+def _hybrid(
+    model: Model, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Array | None = None, *, given: Set[int]
+) -> Any:
     return aba.hybrid(model, given, q, qd, qdd, tau, f_ext=f_ext)
 
 
@@ -79,7 +85,7 @@ def _without_unused(
     return function, (q, qd, _used("qdd", qdd, prescribed), _used("tau", tau, ~prescribed))
 
 
-def _used(name: str, values: Any, mask: Array) -> Any:
+def _used(name: str, values: ArrayLike, mask: Array) -> Any:
     require_unmasked("hybrid_dynamics", name, values)
     require_scalars(f"hybrid_dynamics: {name}", values)
     array = np.asarray(values)
@@ -90,32 +96,34 @@ def _used(name: str, values: Any, mask: Array) -> Any:
 def hybrid_dynamics(
     model: System,
     given: Collection[str],
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    tau: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
     *,
-    f_ext: Any = None,
-    out: Any = None,
+    f_ext: ArrayLike | None = None,
+    out: object = None,
 ) -> tuple[Array, Array]:
-    """(qdd, tau), both complete, where the joints named in ``given`` have their qdd given and the others their tau.
+    """(qdd, tau), both complete, where qdd is prescribed for the joints named in ``given``, and tau for the others.
 
-    Entries that are not given are ignored and may be anything. O(n)  [RBDA section 9.2].
+    Other entries are ignored and may be anything. O(n)  [RBDA section 9.2].
     """
 
 
 @public(rnea.bias_force)
-def bias_force(model: System, q: Any, qd: Any, *, f_ext: Any = None, out: Any = None) -> Array:
+def bias_force(
+    model: System, q: ArrayLike, qd: ArrayLike, *, f_ext: ArrayLike | None = None, out: object = None
+) -> Array:
     """h (…, nv): inverse dynamics at zero acceleration (velocity terms, gravity, passive forces, -Jᵀf_ext)."""
 
 
 @public(rnea.gravity_force)
-def gravity_force(model: System, q: Any, *, out: Any = None) -> Array:
+def gravity_force(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """g (…, nv): the joint forces that hold the mechanism against gravity alone."""
 
 
 @public(regressor.joint_torque_regressor)
-def joint_torque_regressor(model: System, q: Any, qd: Any, qdd: Any, *, out: Any = None) -> Array:
+def joint_torque_regressor(model: System, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: object = None) -> Array:
     """Regressor Y (…, nv, 10 nb) of inverse dynamics: tau = Y θ + armature qdd + passive forces.
 
     θ (10 nb,) are the inertial parameters of the bodies in the order of ``model.body_names``, each as in the parameter
@@ -135,17 +143,17 @@ def joint_torque_regressor(model: System, q: Any, qd: Any, qdd: Any, *, out: Any
 
 
 @public(crba.crba)
-def mass_matrix(model: System, q: Any, *, out: Any = None) -> Array:
+def mass_matrix(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Mass matrix M (…, nv, nv), armature included; composite-rigid-body algorithm  [RBDA Table 6.2]."""
 
 
 @public(solve.inverse_mass_matrix, solves=True)
-def inverse_mass_matrix(model: System, q: Any, *, out: Any = None) -> Array:
+def inverse_mass_matrix(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """M⁻¹ (…, nv, nv); raises ``SingularError`` where M is singular or nearly so, as ``forward_dynamics`` does."""
 
 
 @public(solve.mass_matrix_solve, solves=True, shapes={"b": ("nv",)}, implicit=implicit.mass_matrix_solve)
-def mass_matrix_solve(model: System, q: Any, b: Any, *, out: Any = None) -> Array:
+def mass_matrix_solve(model: System, q: ArrayLike, b: ArrayLike, *, out: object = None) -> Array:
     """M⁻¹ b (…, nv) for b (…, nv), in O(n) by the articulated-body recursion.
 
     A batch of right-hand sides is (batch, nv), one per row, unlike the columns of ``numpy.linalg.solve``.
@@ -153,7 +161,7 @@ def mass_matrix_solve(model: System, q: Any, b: Any, *, out: Any = None) -> Arra
 
 
 @public(coriolis.coriolis_matrix)
-def coriolis_matrix(model: System, q: Any, qd: Any, *, out: Any = None) -> Array:
+def coriolis_matrix(model: System, q: ArrayLike, qd: ArrayLike, *, out: object = None) -> Array:
     """Coriolis matrix C (…, nv, nv): C qd are the centrifugal and Coriolis forces, and dM/dt - 2 C is skew.
 
     Parameters
@@ -169,7 +177,7 @@ def coriolis_matrix(model: System, q: Any, qd: Any, *, out: Any = None) -> Array
 
     Notes
     -----
-    Many matrices satisfy these laws; this is the one given by the Christoffel symbols (see ``christoffel``), for joints
+    Many matrices satisfy these conditions; this is the one of the Christoffel symbols (see ``christoffel``), for joints
     of every type. O(n · depth).
 
     >>> import sixd
@@ -181,12 +189,12 @@ def coriolis_matrix(model: System, q: Any, qd: Any, *, out: Any = None) -> Array
 
 
 @public(coriolis.christoffel)
-def christoffel(model: System, q: Any, *, out: Any = None) -> Array:
+def christoffel(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Christoffel symbols Γ (…, nv, nv, nv): Γ[i, j, k] = ∂C_ij/∂qd_k, so C = Γ @ qd.
 
     Where qd is the derivative of q they are ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), symmetric in j and k. The
     velocities of a free or spherical joint are not derivatives of coordinates: there Γ is not symmetric in j and k, and
-    contracting j with qd instead of k gives a matrix that does not satisfy the laws of C. O(n · depth²).
+    contracting j with qd instead of k gives a matrix that does not satisfy the conditions of C. O(n · depth²).
     """
 
 
@@ -194,7 +202,7 @@ def christoffel(model: System, q: Any, *, out: Any = None) -> Array:
 
 
 @public(momenta.energy)
-def energy(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> tuple[Any, Any]:
+def energy(model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None) -> tuple[Any, Any]:
     """(kinetic, potential) [J]. Potential is zero with the centre of mass at height 0 and springs at rest.
 
     ``per`` is "model" for the whole, each (…); "body" for every body, each (…, nb) in the order of ``body_names``; or
@@ -209,7 +217,7 @@ def energy(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = Non
 
 
 @public(momenta.momentum)
-def momentum(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = None) -> Array:
+def momentum(model: System, q: ArrayLike, qd: ArrayLike, *, per: str = "model", out: object = None) -> Array:
     """Spatial momentum [k; p] (…, 6) of all bodies, world axes, about the world's origin.
 
     ``per`` is "model"; "body" for that of every body (…, nb, 6) in the order of ``body_names``; or "subtree" for every
@@ -219,15 +227,15 @@ def momentum(model: System, q: Any, qd: Any, *, per: str = "model", out: Any = N
 
 
 @public(momenta.center_of_mass, needs_mass=True)
-def center_of_mass(model: System, q: Any, *, out: Any = None) -> Array:
+def center_of_mass(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Centre of mass (…, 3) of the moving bodies in the world [m]."""
 
 
 @public(momenta.centroidal_matrix, needs_mass=True)
-def centroidal_matrix(model: System, q: Any, *, out: Any = None) -> Array:
+def centroidal_matrix(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """A_G (…, 6, nv): momentum about the centre of mass, world axes, is A_G qd."""
 
 
 @public(momenta.composite_inertia)
-def composite_inertia(model: System, q: Any, *, out: Any = None) -> Array:
+def composite_inertia(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """Inertia (…, 6, 6) of the whole mechanism with its joints locked, in world coordinates."""

@@ -13,18 +13,19 @@ import numpy as np
 from sixd.algorithms import external_forces, kinematics
 from sixd.algorithms import jacobian as jacobians
 from sixd.algorithms.operational import terms
+from sixd.algorithms.operational.stack import FrameChoice
 from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.errors import ModelError, ShapeError
 from sixd.model.system import System
 from sixd.runtime.arrays.registry import is_on_gpu
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 # motion -----------------------------------------------------------------------------------------
 
 
 @public(kinematics.pose)
-def pose(model: System, q: Any, frame: str, *, relative_to: str = "world", out: Any = None) -> Array:
+def pose(model: System, q: ArrayLike, frame: str, *, relative_to: str = "world", out: object = None) -> Array:
     """T_WF (…, 4, 4): the pose of a frame in the world, translation [m]; ``model.frame_names`` lists the frames.
 
     With ``relative_to="base"`` T_BF: the pose in the coordinates of that frame, which depends only on the joints
@@ -33,26 +34,28 @@ def pose(model: System, q: Any, frame: str, *, relative_to: str = "world", out: 
 
 
 @public(kinematics.body_poses)
-def body_poses(model: System, q: Any, *, out: Any = None) -> Array:
+def body_poses(model: System, q: ArrayLike, *, out: object = None) -> Array:
     """T_WB (…, nb, 4, 4): the poses of all bodies in the world, translations [m]."""
 
 
 @public(kinematics.velocity, stacks=True)
-def velocity(model: System, q: Any, qd: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+def velocity(
+    model: System, q: ArrayLike, qd: ArrayLike, frame: FrameChoice, *, expressed_in: str = "body", out: object = None
+) -> Array:
     """Spatial velocity [ω; v] (…, 6) of a frame [rad/s, m/s], or (…, m) of several; arguments as for ``jacobian``."""
 
 
 @public(kinematics.acceleration, stacks=True)
 def acceleration(
     model: System,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    frame: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    frame: FrameChoice,
     *,
     kind: str = "spatial",
     expressed_in: str = "body",
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """Acceleration (…, 6) of a frame [rad/s², m/s²], or (…, m) of several, gravity not included; see ``jacobian``.
 
@@ -62,7 +65,9 @@ def acceleration(
 
 
 @public(jacobians.jacobian, stacks=True)
-def jacobian(model: System, q: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+def jacobian(
+    model: System, q: ArrayLike, frame: FrameChoice, *, expressed_in: str = "body", out: object = None
+) -> Array:
     """J (…, 6, nv), angular rows first: the frame's spatial velocity is J qd; (…, m, nv) of several frames.
 
     Parameters
@@ -75,7 +80,9 @@ def jacobian(model: System, q: Any, frame: Any, *, expressed_in: str = "body", o
 
 
 @public(jacobians.jacobian_rate, stacks=True)
-def jacobian_rate(model: System, q: Any, qd: Any, frame: Any, *, expressed_in: str = "body", out: Any = None) -> Array:
+def jacobian_rate(
+    model: System, q: ArrayLike, qd: ArrayLike, frame: FrameChoice, *, expressed_in: str = "body", out: object = None
+) -> Array:
     """dJ/dt (…, 6, nv), component by component in the coordinates of ``expressed_in``; arguments as of ``jacobian``."""
 
 
@@ -84,7 +91,7 @@ def jacobian_rate(model: System, q: Any, qd: Any, frame: Any, *, expressed_in: s
 
 @public(jacobians.inverse_operational_inertia, solves=True, stacks=True)
 def inverse_operational_inertia(
-    model: System, q: Any, frame: Any, *, expressed_in: str = "body", out: Any = None
+    model: System, q: ArrayLike, frame: FrameChoice, *, expressed_in: str = "body", out: object = None
 ) -> Array:
     """Λ⁻¹ (…, m, m) = J M⁻¹ Jᵀ: the acceleration of frames per force on them; ``frame`` as for ``jacobian``.
 
@@ -95,12 +102,12 @@ def inverse_operational_inertia(
 @public(terms.operational_inertia, solves=True, generic=True, stacks=True, explain=terms.explain)
 def operational_inertia(
     model: System,
-    q: Any,
-    frame: Any,
+    q: ArrayLike,
+    frame: FrameChoice,
     *,
     expressed_in: str = "body",
     regularization: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """Λ (…, m, m) = (J M⁻¹ Jᵀ)⁻¹, the inertia felt at a frame, m = 6, or at the rows of several; see ``jacobian``.
 
@@ -117,7 +124,7 @@ def operational_inertia(
     Notes
     -----
     Raises ``SingularError`` where the rows are dependent and there is no regularisation: at singular poses, for frames
-    of too few freedoms, for frames of one body. A row is dependent if its angle to the span of those before it, in the
+    of too few DoF, for frames of one body. A row is dependent if its angle to the span of those before it, in the
     metric of M, is below 3e-7 rad (float32: 3e-5). On GPUs and in JAX results at singular poses are NaN. Constraints of
     the model do not enter; ``model.reduce()`` has them.
 
@@ -131,13 +138,13 @@ def operational_inertia(
 @public(terms.operational_bias, solves=True, generic=True, stacks=True, explain=terms.explain)
 def operational_bias(
     model: System,
-    q: Any,
-    qd: Any,
-    frame: Any,
+    q: ArrayLike,
+    qd: ArrayLike,
+    frame: FrameChoice,
     *,
     expressed_in: str = "body",
     regularization: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """μ (…, m) = Λ (J M⁻¹ h - dJ/dt qd): the forces at the frames that keep their velocities J qd as they are [N, N m].
 
@@ -150,12 +157,12 @@ def operational_bias(
 @public(terms.dynamically_consistent_inverse, solves=True, generic=True, stacks=True, explain=terms.explain)
 def dynamically_consistent_inverse(
     model: System,
-    q: Any,
-    frame: Any,
+    q: ArrayLike,
+    frame: FrameChoice,
     *,
     expressed_in: str = "body",
     regularization: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """J̄ (…, nv, m) = M⁻¹ Jᵀ Λ: of all right inverses of J, J J̄ = 1, the one with J̄ᵀ Jᵀ F = F for every force.
 
@@ -167,12 +174,12 @@ def dynamically_consistent_inverse(
 @public(terms.null_space_projector, solves=True, generic=True, stacks=True, explain=terms.explain)
 def null_space_projector(
     model: System,
-    q: Any,
-    frame: Any,
+    q: ArrayLike,
+    frame: FrameChoice,
     *,
     expressed_in: str = "body",
     regularization: float = 0.0,
-    out: Any = None,
+    out: object = None,
 ) -> Array:
     """N (…, nv, nv) = 1 - Jᵀ J̄ᵀ: joint forces N tau do not accelerate the rows of the frames, J M⁻¹ N = 0.
 
@@ -207,7 +214,13 @@ _WRENCHES: dict[tuple[int, bool], Function] = {}
 
 @public(external_forces.external_force, shapes={"wrench": (6,), "point": (3,)}, adapt=_fit_wrench)
 def external_force(
-    model: System, q: Any, frame: str, wrench: Any, *, point: Any = None, expressed_in: str = "world"
+    model: System,
+    q: ArrayLike,
+    frame: str,
+    wrench: ArrayLike,
+    *,
+    point: ArrayLike | None = None,
+    expressed_in: str = "world",
 ) -> Array:
     """An ``f_ext`` array (…, nb, 6) with one wrench, zero on the other bodies; add several to combine them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,14 @@ from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.arrays.registry import require_cpu
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 
 def linearize(
     model: System,
-    q: Any,
-    qd: Any,
-    tau: Any = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | None = None,
     *,
     positions: Sequence[int] | None = None,
     speeds: Sequence[int] | None = None,
@@ -29,12 +28,12 @@ def linearize(
     """Linear equations of the motions near a motion that satisfies the constraints: dx/dt = A x + B u.
 
     The derivatives are exact, not finite differences. Constraints are optional; they may be loops, rolling (with fewer
-    freedoms of velocity than of position) or redundant.
+    DoF of velocity than of position) or redundant.
 
     Parameters
     ----------
     q, qd, tau : (nq,), (nv,), (nv,), one state; tau is zero if omitted. Assembled: see ``sixd.assemble``.
-    positions, speeds : indices of freedoms (into qd, see ``model.v_slice``) whose changes make up x; they must be
+    positions, speeds : indices of DoF (into qd, see ``model.v_slice``) whose changes make up x; they must be
         independent under the constraints. As many as are independent if omitted. Others may be left out only if those
         in x do not depend on them, such as the position and heading of a vehicle, or the angle of a wheel.
     t : time [s], for constraints with a prescribed rate.
@@ -49,7 +48,7 @@ def linearize(
     -----
     The eigenvalues determine stability if A is constant along the motion: at rest, or when only coordinates change on
     which A does not depend, such as the position and wheel angles of a vehicle that drives straight. The axes of a free
-    body that spins turn with it, so A changes: give such a wheel a separate joint for the spin. The derivatives are
+    body that spins rotate with it, so A changes: give such a wheel a separate joint for the spin. The derivatives are
     those of ``constrained_dynamics_derivatives``, which are compiled at the first call for a model.
 
     >>> import sixd
@@ -62,16 +61,16 @@ def linearize(
     tau = np.zeros(model.nv) if tau is None else tau
     q, qd, tau = (_row(name, x, n) for name, x, n in (("q", q, model.nq), ("qd", qd, model.nv), ("tau", tau, model.nv)))
     require_unit_quaternions(WHERE, model, "q", q)
-    chosen = _freedoms("positions", positions, model.nv), _freedoms("speeds", speeds, model.nv)
+    chosen = _indices("positions", positions, model.nv), _indices("speeds", speeds, model.nv)
 
-    def slopes() -> tuple[Array, Array]:
-        found = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
-        return found.qdd_q, found.qdd_qd
+    def derivatives() -> tuple[Array, Array]:
+        partial = constrained_dynamics_derivatives(model, q, qd, tau, t=t)
+        return partial.qdd_q, partial.qdd_qd
 
-    return linearized(model, q, qd, t, *chosen, slopes)
+    return linearized(model, q, qd, t, *chosen, derivatives)
 
 
-def _row(name: str, value: Any, n: int) -> Array:
+def _row(name: str, value: ArrayLike, n: int) -> Array:
     """The value as an array (n,) of finite floats."""
     require_cpu(WHERE, **{name: value})
     row = np.asarray(value)
@@ -80,12 +79,12 @@ def _row(name: str, value: Any, n: int) -> Array:
     return row.astype(float)
 
 
-def _freedoms(name: str, given: Sequence[int] | None, nv: int) -> list[int] | None:
-    if given is None:
+def _indices(name: str, indices: Sequence[int] | None, nv: int) -> list[int] | None:
+    if indices is None:
         return None
-    numbers = np.asarray(given)
+    numbers = np.asarray(indices)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ScalarTypeError(f"{WHERE}: {name} is {given!r}, expected a list of indices of freedoms, such as [0, 7].")
+        raise ScalarTypeError(f"{WHERE}: {name} is {indices!r}, expected a list of indices of DoF, such as [0, 7].")
     chosen = [int(j) for j in numbers]
     if len(set(chosen)) != len(chosen) or any(not 0 <= j < nv for j in chosen):
         raise ShapeError(f"{WHERE}: {name} are {chosen}, expected indices from 0 to {nv - 1}, each once.")

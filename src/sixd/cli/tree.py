@@ -79,7 +79,7 @@ def _kind(model: Model, i: int) -> str:
 
 def unit(model: Model, i: int) -> str:
     """Return the unit of the coordinate of a joint with one coordinate; a helical joint's is an angle too."""
-    return "m" if type(model.joints[i]).__name__ == "Prismatic" else "rad"
+    return model.joints[i].coordinate_units[0] if model.joints[i].coordinate_units else "rad"
 
 
 def _range(model: Model, i: int) -> str:

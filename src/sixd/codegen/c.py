@@ -1,9 +1,8 @@
 """C99 from programs: one function in one self-contained file, with a header, straight-line and without state.
 
-It needs only <math.h>, and is also valid C++. No argument is ``restrict``: outputs are written after all else, so that
-an output array may overlap an input array. A long program is cut into parts, static functions that pass values in an
-array on the stack, because compilers take more than linear time for one long function; a large one is written by
-``c_rolled``.
+It needs only <math.h>, and is also valid C++. No argument is ``restrict``: outputs are written last, so that an output
+array may overlap an input array. A long program is cut into parts, static functions that pass values in an array on the
+stack, because compilers take more than linear time for one long function. ``c_rolled`` writes large programs.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from sixd.atomic import write_together
 from sixd.codegen import c_rolled
@@ -103,7 +102,7 @@ class CSource:
         return path_c, path_h
 
 
-def emit(program: Program, name: str, *, dtype: Any = "float64", comment: str = "") -> CSource:
+def emit(program: Program, name: str, *, dtype: DTypeLike = "float64", comment: str = "") -> CSource:
     """The C function ``void name(const double input[size], ..., double output[size])`` of a program.
 
     Arrays are row-major, a scalar is an array of one; inputs come in the program's order, then outputs in theirs.
@@ -163,10 +162,10 @@ class _Code:
             pieces = [*map(self.lines.statements, self.parts), *map(self.lines.writes, cut(self.lines.results, PART))]
             for lines in map(list, pieces):
                 own, arrays = f"{self.name}_part{len(body)}", _arrays(lines)
-                given = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
-                heads = [f"{'const ' * (a in self.inputs)}{self.real} *{a}" for a in given]
+                passed = [a for a in (*self.inputs, *self.outputs, "work") if a in arrays]
+                heads = [f"{'const ' * (a in self.inputs)}{self.real} *{a}" for a in passed]
                 top += ["", *_function(f"SIXD_PART {own}({', '.join(heads)})", lines)]
-                body.append(f"{own}({', '.join(given)});")
+                body.append(f"{own}({', '.join(passed)});")
                 used |= arrays
             if self.size:
                 body.insert(0, f"{self.real} work[{self.size}];")
@@ -233,7 +232,7 @@ def _plain(text: str) -> list[str]:
 # checks of the arguments ----------------------------------------------------------------------------
 
 
-def _language(dtype: Any) -> Language:
+def _language(dtype: DTypeLike) -> Language:
     try:
         return FLOATS[np.dtype(dtype).name]
     except (KeyError, TypeError):

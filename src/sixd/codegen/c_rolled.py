@@ -1,7 +1,7 @@
 """C99 from large programs: one static function per shape of segment, called over tables of addresses and constants.
 
-With the mechanism only the tables grow, not the code: see ``sixd.trace.rolling``. Inputs are copied into the work array
-first and outputs from it last, so that an output array may overlap an input array.
+For a larger mechanism only the tables grow, not the code: see ``sixd.trace.rolling``. Inputs are copied into the work
+array first and outputs from it last, so that an output array may overlap an input array.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ON_LINE = 16  # numbers
 
 
 class RolledCode:
-    """The parts of the C text of a program: what stands before the function, its body, and the size of its work array.
+    """The parts of the C text of a program: the definitions before the function, its body, its work array's size.
 
     ``inputs`` and ``outputs`` are the program's slots by their names in C.
     """
@@ -93,8 +93,8 @@ class RolledCode:
         """One line per operation, then one per result that is kept."""
         language = self.language
         for k, node in enumerate(shape.nodes):
-            given = [self._argument(shape, k, j) for j in range(len(node.args))]
-            text = language.expressions[node.op].format(*given, f=language.suffix)
+            args = [self._argument(shape, k, j) for j in range(len(node.args))]
+            text = language.expressions[node.op].format(*args, f=language.suffix)
             yield f"{language.truth if node.op.boolean else language.number} t{k} = {text};"
         for k, (node, kept) in enumerate(zip(shape.nodes, shape.results, strict=True)):
             if kept is not None:

@@ -1,7 +1,7 @@
 """Coefficients of the polynomials behind elementary functions.
 
 They are minimax fits by Remez' exchange algorithm in 80 digits, for the relative error of the function;
-each coefficient is rounded in turn and the later ones are fitted again. The error of a fit is given beside it.
+each coefficient is rounded in turn and the later ones are fitted again. Comments state the error of each fit.
 """
 
 from __future__ import annotations

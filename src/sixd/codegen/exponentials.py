@@ -33,8 +33,8 @@ def hyperbolic_tangent(code: FunctionBody, x: Value) -> Value:
     return code.intrinsic("copysign", (size < 0.55).where(near, far), x)
 
 
-def usual_logarithm(code: FunctionBody, x: Value, less: float = 0.0, rest: Value | float = 0.0) -> Value:
-    """log(x / 2^less) + rest = k log 2 + log(1 + f) + rest for a positive normal x and a small rest.
+def usual_logarithm(code: FunctionBody, x: Value, shift: float = 0.0, rest: Value | float = 0.0) -> Value:
+    """log(x / 2^shift) + rest = k log 2 + log(1 + f) + rest for a positive normal x and a small rest.
 
     With s = f/(2 + f), log(1 + f) = 2 atanh s = f - f²/2 + s (f²/2 + s²…).
     """
@@ -42,7 +42,7 @@ def usual_logarithm(code: FunctionBody, x: Value, less: float = 0.0, rest: Value
     # the exponent for which 1 + f is between sqrt(1/2) and sqrt(2)
     exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
     f = (bits - (exponent << 52)).bitcast("double") - 1.0
-    k = (exponent + 0x4338000000000000).bitcast("double") - (ROUND + less)
+    k = (exponent + 0x4338000000000000).bitcast("double") - (ROUND + shift)
     s = f / (f + 2.0)
     square = f * 0.5 * f
     low = code.fma(k, LOG2_REST, rest) if isinstance(rest, Value) else k * LOG2_REST
@@ -60,13 +60,13 @@ def unusual_logarithm(code: FunctionBody, x: Value) -> Value:
 def usual_length(code: FunctionBody, x: Value, y: Value) -> tuple[Value, Value]:
     """The larger of |x| and |y|, and √(x² + y²) where its square neither overflows nor vanishes."""
     a, b = code.absolute(x), code.absolute(y)
-    more, less = (a > b).where(a, b), (a > b).where(b, a)
-    return more, code.intrinsic("sqrt", code.fma(more, more, less * less))
+    larger, smaller = (a > b).where(a, b), (a > b).where(b, a)
+    return larger, code.intrinsic("sqrt", code.fma(larger, larger, smaller * smaller))
 
 
 def unusual_length(code: FunctionBody, x: Value, y: Value) -> Value:
     """√(x² + y²) of any size: infinite if x or y is, else by smaller or larger numbers."""
-    more, _ = usual_length(code, x, y)
-    scale, back = ((more > 1).where(a, code.const(1 / a, x.type)) for a in (2.0**-600, 2.0**600))
+    larger, _ = usual_length(code, x, y)
+    scale, back = ((larger > 1).where(a, code.const(1 / a, x.type)) for a in (2.0**-600, 2.0**600))
     infinite = code.absolute(x).compare("oeq", math.inf) | code.absolute(y).compare("oeq", math.inf)
     return infinite.where(math.inf, usual_length(code, x * scale, y * scale)[1] * back)

@@ -9,7 +9,8 @@ functions of more than about 60 kB of bytecode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping
 
 from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
@@ -19,8 +20,8 @@ from sixd.trace.stages import ProgramCall, Recipe
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
 # its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
-# that of a disc on 32 points of contact took 300 µs in parts of 1000 statements, 130 µs in parts of 400 or 200 (the
-# machine busy otherwise), an arm's as long in either.
+# that of a disc on 32 points of contact took 300 µs in parts of 1000 statements, 130 µs in parts of 400 or 200 (on a
+# busy machine); an arm's does not depend on it.
 WHOLE, PART = 1000, 400
 
 
@@ -32,7 +33,7 @@ def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:
     arrays = {name: f"a{k}" for k, name in enumerate(recipe.memory)}
     lines: list[str] = []
     for name, shape in recipe.memory.items():
-        lines.append(f"const {arrays[name]} = new Float64Array({_size(shape)});")
+        lines.append(f"const {arrays[name]} = new Float64Array({math.prod(shape)});")
     for key, program in every.items():
         lines += _definition(names[key], program)
     lines += ["function step() {", *(line for work in recipe.works for line in _call(work, names, arrays))]
@@ -41,13 +42,6 @@ def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:
     more = ", ".join(f"{_word(name)}: {names[id(program)]}" for name, program in programs.items())
     lines.append(f"return {{ arrays: {{ {known} }}, step, programs: {{ {more} }} }};")
     return "\n".join(lines)
-
-
-def _size(shape: Iterable[int]) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size
 
 
 def _word(name: str) -> str:
@@ -64,9 +58,9 @@ def _definition(name: str, program: Program) -> Iterator[str]:
     inputs = {f"x{k}": slot for k, slot in enumerate(program.inputs)}
     outputs = {f"y{k}": Slot(f"y{k}", slot.shape, slot.entries) for k, slot in enumerate(program.outputs)}
     lines = Lines(JS, program, inputs, outputs)
-    given = ", ".join((*inputs, *outputs))
+    names = ", ".join((*inputs, *outputs))
     if len(lines.nodes) + len(lines.results) <= WHOLE:
-        yield from (f"function {name}({given}) {{", *lines.whole(), "}")
+        yield from (f"function {name}({names}) {{", *lines.whole(), "}")
         return
     parts = cut(lines.nodes, PART)
     last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
@@ -75,9 +69,9 @@ def _definition(name: str, program: Program) -> Iterator[str]:
     yield f"const work_{name} = new Float64Array({size});"
     pieces = [*map(lines.statements, parts), *map(lines.writes, cut(lines.results, PART))]
     for k, piece in enumerate(pieces):
-        yield from (f"function {name}_{k}(work, {given}) {{", *piece, "}")
-    calls = (f"{name}_{k}(work_{name}, {given});" for k in range(len(pieces)))
-    yield from (f"function {name}({given}) {{", *calls, "}")
+        yield from (f"function {name}_{k}(work, {names}) {{", *piece, "}")
+    calls = (f"{name}_{k}(work_{name}, {names});" for k in range(len(pieces)))
+    yield from (f"function {name}({names}) {{", *calls, "}")
 
 
 # the step -----------------------------------------------------------------------------------------

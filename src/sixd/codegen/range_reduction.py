@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sixd.codegen.llvm.ir import WORD, FunctionBody, Type, Value
 
-TWO_PI_REST = 2.4492935982947064e-16  # 2π less its float
+TWO_PI_REST = 2.4492935982947064e-16  # 2π minus its float
 # the binary digits of 1/(2π): 64 zeros before the point, then 1216 digits
 TURNS = (
     0,

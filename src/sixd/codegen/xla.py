@@ -1,15 +1,15 @@
 """Handlers of XLA's foreign function interface, by which JAX calls compiled programs: LLVM code, no C++.
 
-A handler gets a call frame (``xla/ffi/api/c_api.h`` of jaxlib; offsets of its fields are below) with the data of the
-arrays and one attribute, an array of words: a key, the number of rows, for each input and output the distance of its
-rows (0 repeats one row for all), and further arguments of a kernel, which follow the number of rows. It finds the plan
-of the key in a table of this process, so that programs that XLA keeps on disk hold no addresses. ``sixd.runtime.xla``
-makes the table and the plans.
+A handler gets a call frame (``sixd.codegen.xla_frame``) with the data of the arrays and one attribute, an array of
+words: a key, the number of rows, for each input and output the distance of its rows (0 repeats one row for all), and
+further arguments of a kernel, which follow the number of rows. It looks the key's plan up in a table of this process,
+so that programs that XLA keeps on disk hold no addresses. ``sixd.runtime.xla`` makes the table and the plans.
 """
 
 from __future__ import annotations
 
 from sixd.codegen.llvm.machine import CONTEXT, MOST_ARRAYS, NO_MEMORY
+from sixd.codegen.xla_frame import API, ARRAY, BUFFER, ERRORS, FRAME, GRAPHS, METADATA
 
 ROOT = 0x51D0_5EED_0B5C_0DE5  # stands for the address of the roots in an image, which is put there when it is loaded
 # words of the process: the table, the version of XLA's interface, functions of NVIDIA's driver
@@ -19,26 +19,9 @@ ROOTS = ("table", "major", "minor", "cuLaunchKernel", "cuCtxPushCurrent_v2", "cu
 PLAN = ("form", "code", "context")
 DEVICE_PLAN = ("shared", "threads", "devices")
 DEVICE = ("function", "counter", "context")
-MOST_WORDS = 8  # of a kernel's arguments beside those of every kernel
+MOST_WORDS = 8  # of a kernel's arguments, in addition to those of every kernel
 
-# bytes from the start of a call frame, of XLA's table of functions, and of other structures
-_FRAME = {
-    "extension": 8,
-    "api": 16,
-    "context": 24,
-    "args": 72,
-    "rets": 112,
-    "attributes": 160,
-    "inputs": 56,
-    "outputs": 96,
-}
-_API = {"version": 32, "Error_Create": 48, "Stream_Get": 80, "DeviceOrdinal_Get": 184}
-_BUFFER_DATA, _ARRAY_SIZE, _ARRAY_DATA = 24, 8, 16
-_METADATA = {"metadata": 24, "major": 24, "minor": 28, "traits": 32}
-_GRAPHS = 1  # trait: calls may be recorded in a CUDA graph
-_NOT_FOUND, _EXHAUSTED, _INTERNAL = 5, 8, 13
-
-_MESSAGES = {
+MESSAGES = {
     "missing": "sixd.jax: this program was compiled in another process, or its model is gone. Trace the function again "
     "in this process: call the jitted function itself.",
     "memory": "sixd.jax: there is no memory for the values that compiled code keeps.",
@@ -63,7 +46,7 @@ def _word(name: str, base: str, k: int, kind: str = "i64") -> str:
 
 def _texts() -> str:
     lines = []
-    for name, text in _MESSAGES.items():
+    for name, text in MESSAGES.items():
         data = text.encode() + b"\0"
         escaped = "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02x}" for b in data)
         lines.append(f'@{name} = private constant [{len(data)} x i8] c"{escaped}"')
@@ -71,7 +54,7 @@ def _texts() -> str:
 
 
 def _common() -> str:
-    """``find``, the plan of a key or null; ``fail``, an error of XLA; ``describe``, what a handler says of itself."""
+    """``find``, the plan of a key or null; ``fail``, an error of XLA; ``describe``, a handler's metadata."""
     return f"""
 @root = internal global i64 {ROOT}
 {_texts()}
@@ -113,8 +96,8 @@ none:
 }}
 
 define internal ptr @fail(ptr %frame, ptr %message, i32 %code) {{
-{_field("api", "%frame", _FRAME["api"])}
-{_field("create", "%api", _API["Error_Create"])}
+{_field("api", "%frame", FRAME["api"])}
+{_field("create", "%api", API["Error_Create"])}
   %args = alloca [4 x i64], align 8
   store i64 28, ptr %args, align 8
 {_at("extension", "%args", 8)}
@@ -129,17 +112,17 @@ define internal ptr @fail(ptr %frame, ptr %message, i32 %code) {{
 
 define internal ptr @describe(ptr %frame, ptr %extension, i32 %traits) {{
 start:
-{_field("metadata", "%extension", _METADATA["metadata"])}
-{_at("major.to", "%metadata", _METADATA["major"])}
-{_at("minor.to", "%metadata", _METADATA["minor"])}
-{_at("traits.to", "%metadata", _METADATA["traits"])}
+{_field("metadata", "%extension", METADATA["metadata"])}
+{_at("major.to", "%metadata", METADATA["major"])}
+{_at("minor.to", "%metadata", METADATA["minor"])}
+{_at("traits.to", "%metadata", METADATA["traits"])}
   store i32 %traits, ptr %traits.to, align 4
-{_field("api", "%frame", _FRAME["api"])}
+{_field("api", "%frame", FRAME["api"])}
   %none = icmp eq ptr %api, null
   br i1 %none, label %stored, label %given
 given:
-{_field("major", "%api", _API["version"], "i32")}
-{_field("minor", "%api", _API["version"] + 4, "i32")}
+{_field("major", "%api", API["version"], "i32")}
+{_field("minor", "%api", API["version"] + 4, "i32")}
   store i32 %major, ptr %major.to, align 4
   store i32 %minor, ptr %minor.to, align 4
   ret ptr null
@@ -160,7 +143,7 @@ copy:
   %k = phi i64 [ 0, %start ], [ %after, %copy ]
   %item = getelementptr ptr, ptr %list, i64 %k
   %buffer = load ptr, ptr %item, align 8
-{_field("data", "%buffer", _BUFFER_DATA)}
+{_field("data", "%buffer", BUFFER["data"])}
   %slot = getelementptr ptr, ptr %to, i64 %k
   store ptr %data, ptr %slot, align 8
   %after = add i64 %k, 1
@@ -175,30 +158,30 @@ done:
 def _begin(traits: int) -> str:
     """The start of a handler: ``%words``, the attribute; ``%plan``; ``%data``, the addresses of all arrays."""
     return f"""
-{_field("extension", "%frame", _FRAME["extension"])}
+{_field("extension", "%frame", FRAME["extension"])}
   %asked = icmp ne ptr %extension, null
   br i1 %asked, label %meta, label %run
 meta:
   %described = call ptr @describe(ptr %frame, ptr %extension, i32 {traits})
   ret ptr %described
 run:
-{_field("attributes", "%frame", _FRAME["attributes"])}
+{_field("attributes", "%frame", FRAME["attributes"])}
   %attribute = load ptr, ptr %attributes, align 8
-{_field("size", "%attribute", _ARRAY_SIZE, "i64")}
-{_field("words", "%attribute", _ARRAY_DATA)}
+{_field("size", "%attribute", ARRAY["size"], "i64")}
+{_field("words", "%attribute", ARRAY["data"])}
   %plan = call ptr @find(ptr %words)
   %missing = icmp eq ptr %plan, null
   br i1 %missing, label %unknown, label %known
 unknown:
-  %no_plan = call ptr @fail(ptr %frame, ptr @missing, i32 {_NOT_FOUND})
+  %no_plan = call ptr @fail(ptr %frame, ptr @missing, i32 {ERRORS["not found"]})
   ret ptr %no_plan
 known:
 {_word("rows", "%words", 1)}
 {_at("steps", "%words", 16)}
-{_field("inputs", "%frame", _FRAME["inputs"], "i64")}
-{_field("outputs", "%frame", _FRAME["outputs"], "i64")}
-{_field("args", "%frame", _FRAME["args"])}
-{_field("rets", "%frame", _FRAME["rets"])}
+{_field("inputs", "%frame", FRAME["inputs"], "i64")}
+{_field("outputs", "%frame", FRAME["outputs"], "i64")}
+{_field("args", "%frame", FRAME["args"])}
+{_field("rets", "%frame", FRAME["rets"])}
   call void @gather(ptr %args, i64 %inputs, ptr %data)
   %results = getelementptr ptr, ptr %data, i64 %inputs
   call void @gather(ptr %rets, i64 %outputs, ptr %results)
@@ -239,20 +222,20 @@ end:
 good:
   ret ptr null
 exhausted:
-  %no_memory = call ptr @fail(ptr %frame, ptr @memory, i32 {_EXHAUSTED})
+  %no_memory = call ptr @fail(ptr %frame, ptr @memory, i32 {ERRORS["exhausted"]})
   ret ptr %no_memory
 }}
 """
 
 
-def _cuda() -> str:
-    most = 2 * MOST_ARRAYS + 2 + MOST_WORDS
+def _ask() -> str:
+    """``ask``: call a function of XLA's table, whose result is the last of four words."""
     return f"""
 define internal ptr @ask(ptr %frame, i64 %offset, i64 %size, ptr %args) {{
-{_field("api", "%frame", _FRAME["api"])}
+{_field("api", "%frame", FRAME["api"])}
   %function.at = getelementptr i8, ptr %api, i64 %offset
   %function = load ptr, ptr %function.at, align 8
-{_field("context", "%frame", _FRAME["context"])}
+{_field("context", "%frame", FRAME["context"])}
   store i64 %size, ptr %args, align 8
 {_at("extension", "%args", 8)}
   store ptr null, ptr %extension, align 8
@@ -264,37 +247,48 @@ define internal ptr @ask(ptr %frame, i64 %offset, i64 %size, ptr %args) {{
   ret ptr %error
 }}
 
-define ptr @cuda(ptr %frame) {{
+"""
+
+
+def _stream_and_device() -> str:
+    """The start of ``cuda``: the stream of the call and the number of its device, asked of XLA."""
+    most = 2 * MOST_ARRAYS + 2 + MOST_WORDS
+    return f"""define ptr @cuda(ptr %frame) {{
 start:
   %data = alloca [{most} x i64], align 8
   %pointers = alloca [{most} x ptr], align 8
   %stream.args = alloca [4 x i64], align 8
   %device.args = alloca [4 x i64], align 8
   %before = alloca [1 x ptr], align 8
-{_begin(_GRAPHS)}
+{_begin(GRAPHS)}
   %nothing = icmp sle i64 %rows, 0
   br i1 %nothing, label %good, label %stream
 stream:
-  %no_stream = call ptr @ask(ptr %frame, i64 {_API["Stream_Get"]}, i64 32, ptr %stream.args)
+  %no_stream = call ptr @ask(ptr %frame, i64 {API["Stream_Get"]}, i64 32, ptr %stream.args)
   %has_stream = icmp eq ptr %no_stream, null
   br i1 %has_stream, label %device, label %refused
 refused:
   ret ptr %no_stream
 device:
 {_word("stream.number", "%stream.args", 3, "ptr")}
-  %no_device = call ptr @ask(ptr %frame, i64 {_API["DeviceOrdinal_Get"]}, i64 28, ptr %device.args)
+  %no_device = call ptr @ask(ptr %frame, i64 {API["DeviceOrdinal_Get"]}, i64 28, ptr %device.args)
   %has_device = icmp eq ptr %no_device, null
   br i1 %has_device, label %plan.device, label %lost
 lost:
   ret ptr %no_device
-plan.device:
+"""
+
+
+def _device_entry() -> str:
+    """The words of the plan for that device: ``%function``, ``%counter`` and ``%own``, its context."""
+    return f"""plan.device:
 {_word("ordinal", "%device.args", 3, "i32")}
   %number = zext i32 %ordinal to i64
 {_word("devices", "%plan", DEVICE_PLAN.index("devices"))}
   %within = icmp ult i64 %number, %devices
   br i1 %within, label %loaded, label %absent
 absent:
-  %no_code = call ptr @fail(ptr %frame, ptr @device, i32 {_NOT_FOUND})
+  %no_code = call ptr @fail(ptr %frame, ptr @device, i32 {ERRORS["not found"]})
   ret ptr %no_code
 loaded:
   %skipped = mul i64 %number, {8 * len(DEVICE)}
@@ -305,7 +299,13 @@ loaded:
 {_word("own", "%entry", DEVICE.index("context"), "ptr")}
   %there = icmp ne ptr %function, null
   br i1 %there, label %arguments, label %absent
-arguments:
+"""
+
+
+def _kernel_arguments() -> str:
+    """The kernel's arguments in ``%data``, after the addresses: distances, further words, the counter; their addresses
+    in ``%pointers``."""
+    return """arguments:
   %arrays = add i64 %inputs, %outputs
   br label %distances
 distances:
@@ -350,7 +350,12 @@ point:
   %j.after = add i64 %j, 1
   %j.more = icmp sle i64 %j.after, %last
   br i1 %j.more, label %point, label %launch
-launch:
+"""
+
+
+def _launch() -> str:
+    """The launch of one thread for each row, in the device's context, and the end of ``cuda``."""
+    return f"""launch:
 {_word("shared", "%plan", DEVICE_PLAN.index("shared"), "i32")}
 {_word("threads", "%plan", DEVICE_PLAN.index("threads"))}
   %full = add i64 %rows, %threads
@@ -372,7 +377,7 @@ launch:
   %is_wrong = icmp ne i32 %wrong, 0
   br i1 %is_wrong, label %bad, label %good
 bad:
-  %no_launch = call ptr @fail(ptr %frame, ptr @launch, i32 {_INTERNAL})
+  %no_launch = call ptr @fail(ptr %frame, ptr @launch, i32 {ERRORS["internal"]})
   ret ptr %no_launch
 good:
   ret ptr null
@@ -382,4 +387,5 @@ good:
 
 def emit_handlers() -> str:
     """The LLVM module with the handlers ``cpu`` and ``cuda``."""
-    return _common() + _cpu() + _cuda()
+    cuda = _ask() + _stream_and_device() + _device_entry() + _kernel_arguments() + _launch()
+    return _common() + _cpu() + cuda

@@ -1,6 +1,6 @@
-"""Constraints given by a user's function: explicit, holonomic or Pfaffian.
+"""Constraints by a user's function: explicit, holonomic or Pfaffian.
 
-The functions take arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives are computed from
+The functions get arrays of any scalar (use ``sixd.spatial``'s sin, sqrt, where …); all derivatives are computed from
 them by dual numbers.
 """
 
@@ -17,13 +17,13 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, SixdError
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 
 
 @final
 @dataclass(frozen=True)
 class Coupling(Explicit):
-    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, or a linkage with a known law.
+    """q[dependent] = function(y), y the coordinates of the independent joints: a cam, or a linkage with a known ratio.
 
     >>> import sixd
     >>> from sixd.spatial import sin
@@ -74,7 +74,9 @@ class Polynomial:
         return value
 
 
-def _require_shape(position: Callable[..., Array], system: System, q: Array, label: str, shape: Any) -> Array:
+def _require_shape(
+    position: Callable[..., Array], system: System, q: Array, label: str, shape: tuple[int, ...]
+) -> Array:
     try:
         got = position(system, q)
     except ValueError as error:
@@ -85,7 +87,7 @@ def _require_shape(position: Callable[..., Array], system: System, q: Array, lab
 
 
 class _OfAllCoordinates(Constraint):
-    """Base of constraints given by a function of the whole q, which is not defined in other coordinates."""
+    """Base of constraints by a function of the whole q, which is not defined in other coordinates."""
 
     by_names: ClassVar[bool] = False
     function: Callable[..., Any]
@@ -93,7 +95,7 @@ class _OfAllCoordinates(Constraint):
 
     @property
     def label(self) -> str:
-        """Name in messages: the kind, and the name given or that of the function."""
+        """Name in messages: the kind, and its own name or that of the function."""
         return f"{type(self).__name__}({self.name or getattr(self.function, '__name__', 'function')})"
 
     def _value(self, system: System, q: Array) -> Array:
@@ -155,7 +157,7 @@ class Pfaffian(_OfAllCoordinates):
             raise ModelError(f"{self.label}: its function gives shape {A.shape}, expected (k, {system.nv}).")
         return A
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b (k,) = rate(t), None without a rate."""
         return None if self.rate is None else np.atleast_1d(np.asarray(self.rate(t)))
 
@@ -174,6 +176,6 @@ def function_errors(label: str) -> Iterator[None]:
         ) from error
 
 
-def _require_function(kind: str, function: Any) -> None:
+def _require_function(kind: str, function: object) -> None:
     if not callable(function):
         raise ScalarTypeError(f"{kind}: function is {function!r}, expected a function.")

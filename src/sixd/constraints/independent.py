@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from sixd.errors import ModelError
 from sixd.model.constraint import Explicit, Mimic
 from sixd.model.joints import Joint
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, Scalar, is_number
 
 
 class Independent:
@@ -33,15 +32,15 @@ class Independent:
 def dependent_order(model: Model) -> tuple[Explicit, ...]:
     """The explicit constraints, each after those that determine the joints it depends on."""
     waiting = [c for c in model.constraints if isinstance(c, Explicit)]
-    given: dict[str, Explicit] = {}
+    explicit: dict[str, Explicit] = {}
     for c in waiting:
         for joint in c.dependent:
-            if joint in given:
+            if joint in explicit:
                 raise ModelError(
-                    f"reduce: joint {joint!r} of {model.name!r} is made dependent twice, by {given[joint].label} and "
-                    f"{c.label}, expected once. Leave one of them out."
+                    f"reduce: joint {joint!r} of {model.name!r} is made dependent twice, by "
+                    f"{explicit[joint].label} and {c.label}, expected once. Leave one of them out."
                 )
-            given[joint] = c
+            explicit[joint] = c
     order: list[Explicit] = []
     while waiting:
         unknown = {j for c in waiting for j in c.dependent}
@@ -73,7 +72,7 @@ def narrowed_limits(model: Model, steps: tuple[Explicit, ...], space: Independen
     return lower, upper
 
 
-def _known(*values: Any) -> bool:
+def _known(*values: Scalar) -> bool:
     return all(is_number(x) for value in values for x in np.ravel(value))
 
 

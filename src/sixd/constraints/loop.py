@@ -20,7 +20,7 @@ from sixd.model.joints.base import Joint, finite_parameter
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.rotation import EYE3, rotation_to_vector, skew, unskew
-from sixd.spatial.scalar import Array, absolute, is_number
+from sixd.spatial.scalar import Array, Scalar, absolute, is_number
 
 _NAMES = ("rx", "ry", "rz", "x", "y", "z")
 WORDS = {
@@ -51,7 +51,7 @@ class Loop(OnFrames):
 
     Translations: R_Aᵀ(p_B - p_A) [m]. Rotations, with R = R_AᵀR_B [rad, for small angles]: the vector of ½(R - Rᵀ), sin
     of the angle times its axis; of two rotations, the cross product of frame_a's third axis with frame_b's, since ½(R -
-    Rᵀ) would lose rank after half a turn of the hinge. λ: force [N] along, moment [N m] about frame_a's axes, on
+    Rᵀ) would lose rank after half a revolution of the hinge. λ: force [N] along, moment [N m] about frame_a's axes, on
     the body of ``frame_b``.
 
     >>> import sixd
@@ -65,19 +65,19 @@ class Loop(OnFrames):
     directions: Any = "weld"
 
     def __post_init__(self) -> None:
-        given = self.directions
-        if isinstance(given, str):
-            if given not in WORDS and given not in _NAMES:
-                raise unknown_name("Loop: directions", "word", given, (*WORDS, *_NAMES))
-            given = WORDS.get(given, (given,))
+        directions = self.directions
+        if isinstance(directions, str):
+            if directions not in WORDS and directions not in _NAMES:
+                raise unknown_name("Loop: directions", "word", directions, (*WORDS, *_NAMES))
+            directions = WORDS.get(directions, (directions,))
         if self.frame_a == self.frame_b:
             raise ModelError(f"Loop: both frames are {self.frame_a!r}, expected two that move against each other.")
-        if isinstance(given, (Joint, type)) or not isinstance(given, Iterable):
+        if isinstance(directions, (Joint, type)) or not isinstance(directions, Iterable):
             raise ScalarTypeError(
-                f"Loop: directions is {given!r}, expected a word or names such as ('x', 'y'). A loop closed by a hinge "
-                f"about z is 'axis', by a ball 'point', rigidly 'weld'."
+                f"Loop: directions is {directions!r}, expected a word or names such as ('x', 'y'). A loop closed by a "
+                f"hinge about z is 'axis', by a ball 'point', rigidly 'weld'."
             )
-        chosen = tuple(given)
+        chosen = tuple(directions)
         for name in chosen:
             if name not in _NAMES:
                 raise unknown_name("Loop: directions", "direction", name, _NAMES)
@@ -114,7 +114,7 @@ class Loop(OnFrames):
         return self._rows(turning, m.pdd)
 
     def branch(self, system: System, q: Array) -> Any:
-        """A scalar above 0 unless rotations vanish after half a turn, as sines do; see ``closure``."""
+        """A scalar above 0 unless rotations vanish after half a revolution, as sines do; see ``closure``."""
         chosen = [k for k in range(3) if _NAMES[k] in self.directions]
         if not chosen:
             return 1
@@ -126,7 +126,7 @@ class Loop(OnFrames):
         return 1 - absolute(rotation_to_vector(R)[chosen[0]])
 
     def closure(self, system: System, q: Array) -> tuple[Array, Array]:
-        """Residual (h,) and its rows of A (h, nv); angles instead of sines, which also vanish after half a turn."""
+        """Residual (h,) and its rows of A (h, nv); angles instead of sines, which also vanish at half a revolution."""
         R, p, J_w, J_p = relative_jacobian(tree_of(self, system), q, self.frame_a, self.frame_b)
         free, chosen = self._hinge, [k for k in range(3) if _NAMES[k] in self.directions]
         error, rows = np.asarray(rotation_to_vector(R), dtype=float), J_w
@@ -138,7 +138,7 @@ class Loop(OnFrames):
 
     @property
     def _hinge(self) -> int | None:
-        """The only axis about which frame_b is free to turn, None if there is not exactly one."""
+        """The only axis about which frame_b is free to rotate, None if there is not exactly one."""
         free = [k for k in range(3) if _NAMES[k] not in self.directions]
         return free[0] if len(free) == 1 else None
 
@@ -193,7 +193,7 @@ class Distance(OnFrames):
         return np.array([m.pd @ m.pd + m.p @ m.pdd])
 
 
-def require_positive(kind: str, name: str, value: Any) -> None:
+def require_positive(kind: str, name: str, value: Scalar) -> None:
     """Raise unless ``value`` is a finite number above 0, or an expression."""
     finite_parameter(f"{kind}: {name}", value, "[m]")
     if is_number(value) and value <= 0:

@@ -34,7 +34,7 @@ from sixd.model.parts import Frame
 from sixd.model.system import System, register
 from sixd.runtime.batch import Argument, apply
 from sixd.spatial.dual import derivative, duals, parts
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike, Scalar
 from sixd.spatial.transform import mirror_upper
 
 
@@ -89,7 +89,7 @@ class Reduced(System):
         return self._slice(joint, self.space.iq)
 
     def v_slice(self, joint: str) -> slice:
-        """The slice of an independent joint's freedoms in qd, qdd and tau."""
+        """The slice of an independent joint's DoF in qd, qdd and tau."""
         return self._slice(joint, self.space.iv)
 
     def _slice(self, joint: str, slices: list[slice]) -> slice:
@@ -113,7 +113,7 @@ class Reduced(System):
         return np.concatenate([q0[:0], *(joint.difference(q0[i], q1[i]) for joint, i in pairs)])
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
-        """p·[qd, e] (nv,) for each freedom e; see ``System.coadjoint_row``."""
+        """p·[qd, e] (nv,) for each DoF e; see ``System.coadjoint_row``."""
         every = zip(self.space.joints, self.space.iq, self.space.iv, strict=True)
         return np.concatenate([qd[:0], *(joint.coadjoint(q[i], qd[k], p[k]) for joint, i, k in every)])
 
@@ -126,17 +126,17 @@ class Reduced(System):
         q = self.model.initial_configuration()
         return np.concatenate([np.zeros(0), *(q[self.model.q_slice(name)] for name in self.joint_names)])
 
-    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+    def random_configuration(self, rng: manifold.Seed = None, *, size: int | tuple[int, ...] | None = None) -> Array:
         """Configurations (…, nq) drawn within the limits, including those that dependent joints impose."""
         joints = zip(self.space.joints, self.space.iq, strict=True)
         return manifold.random_configuration(joints, self.lower, self.upper, rng, size)
 
     # from independent coordinates to all of the model's -----------------------------------------------
 
-    def lift(self, y: Any, yd: Any = None, ydd: Any = None) -> Any:
+    def lift(self, y: ArrayLike, yd: ArrayLike | None = None, ydd: ArrayLike | None = None) -> Any:
         """q (…, nq) of the model for y (…, nq); with yd also qd, with ydd also qdd, in a tuple."""
-        given = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
-        arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in given]
+        values = [(n, x) for n, x in (("y", y), ("yd", yd), ("ydd", ydd)) if x is not None]
+        arguments = [Argument(n, x, (self.nq if n == "y" else self.nv,)) for n, x in values]
 
         def one(y: Array, yd: Array | None = None, ydd: Array | None = None) -> Any:
             if yd is None:
@@ -146,7 +146,7 @@ class Reduced(System):
 
         return apply("lift", one, arguments)
 
-    def force(self, y: Any, tau: Any) -> Array:
+    def force(self, y: ArrayLike, tau: ArrayLike) -> Array:
         """Gᵀtau (…, nv): the forces on the independent coordinates due to the model's joint forces tau."""
         arguments = [Argument("y", y, (self.nq,)), Argument("tau", tau, (self.model.nv,))]
         return apply("force", lambda y, tau: self.G(y).T @ tau, arguments)
@@ -202,15 +202,15 @@ class Reduced(System):
         units, still = np.eye(self.nv, dtype=int), np.zeros(self.nq, dtype=int)
         none = np.zeros((self.model.nv, self.nv), dtype=int)
 
-        def bias_slope(along: Array, turn: Array) -> Array:
-            return parts(self.bias(duals(y, along), duals(rates[0], turn)))[1]
+        def bias_derivative(along: Array, rate: Array) -> Array:
+            return parts(self.bias(duals(y, along), duals(rates[0], rate)))[1]
 
         dG = [self.G_rate(y, e) if k in moving else none for k, e in enumerate(units)]
         c_q = [none[:, k] for k in range(self.nv)]
         c_qd = list(c_q)
         for k in moving if rates else ():
-            c_q[k] = bias_slope(self.configuration_rate(y, units[k]), 0 * units[k])
-            c_qd[k] = bias_slope(still, units[k])
+            c_q[k] = bias_derivative(self.configuration_rate(y, units[k]), 0 * units[k])
+            c_qd[k] = bias_derivative(still, units[k])
         by_q, by_qd = (np.array(c).reshape(none.T.shape).T for c in (c_q, c_qd))
         return Lifting(self.model, self.state(y, *rates), self.G(y), dG, by_q, by_qd)
 
@@ -229,20 +229,20 @@ class Reduced(System):
     energy_row, momentum_row = _at_state(momenta.energy), _at_state(momenta.momentum)
     center_of_mass_row, composite_inertia_row = _at_state(momenta.center_of_mass), _at_state(momenta.composite_inertia)
 
-    def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Any) -> Array:
+    def inverse_dynamics_row(self, y: Array, yd: Array, ydd: Array, **force: Array) -> Array:
         """Gᵀtau (nv,)."""
         return self.G(y).T @ rnea(self.model, *self.state(y, yd, ydd), **force)
 
     def newton_euler_row(self, y: Array, yd: Array, ydd: Array, **options: Any) -> tuple[Array, ...]:
         """The rows of the model's bodies, with Gᵀtau (nv,) for tau."""
-        found = BodyDynamics(*newton_euler(self.model, *self.state(y, yd, ydd), **options))
-        return tuple(found._replace(tau=self.G(y).T @ found.tau))
+        tree = BodyDynamics(*newton_euler(self.model, *self.state(y, yd, ydd), **options))
+        return tuple(tree._replace(tau=self.G(y).T @ tree.tau))
 
     def joint_torque_regressor_row(self, y: Array, yd: Array, ydd: Array) -> Array:
         """GᵀY (nv, 10 nb)."""
         return self.G(y).T @ joint_torque_regressor(self.model, *self.state(y, yd, ydd))
 
-    def bias_force_row(self, y: Array, yd: Array, **force: Any) -> Array:
+    def bias_force_row(self, y: Array, yd: Array, **force: Array) -> Array:
         """Gᵀ(h + M dG/dt yd) (nv,)."""
         return self.inverse_dynamics_row(y, yd, np.zeros(self.nv, dtype=int), **force)
 
@@ -267,7 +267,7 @@ class Reduced(System):
         G = self.G(y)
         return mirror_upper(G.T @ (crba(self.model, self.coordinates(y)) @ G))
 
-    def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Any) -> Array:
+    def forward_dynamics_row(self, y: Array, yd: Array, tau: Array, **force: Array) -> Array:
         """ydd (nv,)."""
         return factored_forward_dynamics(self, y, yd, tau, **force)
 
@@ -309,7 +309,7 @@ class Reduced(System):
         return mirror_upper(J @ mass_metric(self, y).solve(J.T))
 
     def state(self, y: Array, *rest: Array) -> tuple[Array, ...]:
-        """(q, qd, qdd), or the first of them, for y and as many rates as are given; one state of any scalar."""
+        """(q, qd, qdd), or the first of them, for y and as many rates as there are; one state of any scalar."""
         state = [self.coordinates(y)]
         if rest:
             state.append(self.velocity(y, rest[0]))
@@ -340,7 +340,7 @@ class Lifted(Constraint):
         """A G yd (k,)."""
         return self.constraint.velocity(system.model, system.coordinates(q), system.velocity(q, qd))
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """b(t) (k,), None if it is zero."""
         return self.constraint.target(t)
 

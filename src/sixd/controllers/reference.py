@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.aba import inverse_small
+from sixd.algorithms.linear.dense import inverse_small
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.forces.elements import finite_vector
@@ -162,9 +162,7 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
         return []
     joints = [(name, tree.joints[tree.joint_index(name)]) for name in system.joint_names]
     return [
-        (name, joint, system.q_slice(name), system.v_slice(name))
-        for name, joint in joints
-        if type(joint).integrate is not Joint.integrate
+        (name, joint, system.q_slice(name), system.v_slice(name)) for name, joint in joints if not joint.is_vector_space
     ]
 
 

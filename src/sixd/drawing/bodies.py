@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sixd.drawing.pen import BAR, Pen, circle
 from sixd.geometry import sticks
 from sixd.geometry.inertias import equivalent_solid, principal
-from sixd.geometry.pieces import DrawnPiece
+from sixd.geometry.pieces import DrawnPiece, axis_of
 from sixd.geometry.shapes import draw as draw_shapes
-from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion, Revolute, Spherical
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
 
-_MOST_VERTICES = 4000  # of a mesh that are looked at for its outline
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_MOST_VERTICES = 4000  # of a mesh, used for its outline
 
 
 def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
@@ -24,23 +26,30 @@ def body_pieces(model: Model, poses: Array, links: str) -> list[DrawnPiece]:
     if links == "shapes":
         return [p for p in draw_shapes(model, poses, [])[0] if p.kind != "plane"]
     # a body that floats is its shape; a link of a mechanism is a bar
-    floating = {i for i in model.bodies if isinstance(model.joints[i], (Free, Planar))}
+    floating = {i for i in model.bodies if not model.joints[i].is_held}
     shaped = {v.body for v in model.visuals if v.shape.kind not in ("plane", "mesh")} & floating
     shapes = draw_shapes(model, poses, [])[0] if shaped else []
     size = sticks.mechanism_size(model, poses)
     maker = sticks.Sticks(model, sticks.rod_radius(model, set(model.bodies), size), size, {})
-    bare = [i for i in model.bodies if i not in shaped and not _is_slider(model, i) and not _is_rail(model, i)]
+    bulky = [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)]
+    return bulky + _rods(model, maker, [i for i in model.bodies if i not in shaped])
+
+
+def _rods(model: Model, maker: sticks.Sticks, bodies: list[int]) -> list[DrawnPiece]:
+    """Bars and solids of bodies that their joints' symbols do not show, then wheels at the ends of chains."""
+    bare = [i for i in bodies if not _is_slider(model, i) and not _is_rail(model, i)]
     rods = [piece for i in bare for piece in maker.body(i) if not _is_point(piece, maker.r)]
-    wheels = [_wheel(model, maker, i) for i in bare if not any(p.body == i and not is_rod(p) for p in rods)]
-    return [p for p in shapes if p.body in shaped and _is_bulky(p, shapes)] + rods + [p for p in wheels if p]
+    solid = {p.body for p in rods if not is_rod(p)}
+    wheels = [_wheel(model, maker, i) for i in bare if i not in solid]
+    return rods + [p for p in wheels if p]
 
 
 def _wheel(model: Model, maker: sticks.Sticks, i: int) -> DrawnPiece | None:
-    """The disc of a body at the end of a chain that spins about its axis of symmetry, beside the rod on which it is."""
+    """The disc of a body at the end of a chain that spins about its axis of symmetry, next to its rod."""
     body, joint = principal(model, i), model.joints[i]
-    if body is None or model.tree.children(i) or not isinstance(joint, (Revolute, Spherical)):
+    if body is None or model.tree.children(i) or joint.symbol not in ("hinge", "ball"):
         return None
-    spin = np.asarray(joint.axis, dtype=float) if isinstance(joint, Revolute) else body.com
+    spin = axis_of(joint) if joint.symbol == "hinge" else body.com
     off = float(np.linalg.norm(np.cross(spin, body.com)))
     if off > 1e-9 * maker.size or not np.any(spin):
         return None
@@ -53,18 +62,18 @@ def _is_slider(model: Model, i: int) -> bool:
     """Whether the joint's own symbol shows the body: a mass at the middle of a slide or of a pinion."""
     body, alone = principal(model, i), not model.tree.children(i)
     centred = body is None or float(np.linalg.norm(body.com)) < 1e-9
-    pinion = isinstance(model.joints[i], RackAndPinion)
-    return alone and (pinion or (centred and isinstance(model.joints[i], Prismatic)))
+    symbol = model.joints[i].symbol
+    return alone and (symbol == "pinion" or (centred and symbol == "slide"))
 
 
 def _is_rail(model: Model, i: int) -> bool:
     """Whether the rail of the only slide on the body shows it: its centre of mass is on the rail."""
     body, on = principal(model, i), model.tree.children(i)
     joint = model.joints[on[0]] if len(on) == 1 else None
-    if body is None or not isinstance(joint, Prismatic):
+    if body is None or joint is None or joint.symbol != "slide":
         return False
     away = body.com - model.placement[on[0]][:3, 3]
-    axis = model.placement[on[0]][:3, :3] @ np.asarray(joint.axis, dtype=float)
+    axis = model.placement[on[0]][:3, :3] @ axis_of(joint)
     return float(np.linalg.norm(np.cross(axis, away))) < 1e-9
 
 
@@ -108,7 +117,7 @@ def draw_bodies(pen: Pen, pieces: list[DrawnPiece], poses: Array, links: str) ->
             )
 
 
-def points_of(piece: DrawnPiece) -> Any:
+def points_of(piece: DrawnPiece) -> Array | None:
     """Return the points (n, 3) of a line or a mesh, in the piece's axes; None for other shapes."""
     if piece.mesh is not None:
         vertices = piece.mesh.vertices
@@ -117,7 +126,14 @@ def points_of(piece: DrawnPiece) -> Any:
 
 
 def draw_solid(
-    pen: Pen, kind: str, size: tuple[float, ...], T: Array, points: Any = None, *, depth: float, style: str = "b"
+    pen: Pen,
+    kind: str,
+    size: tuple[float, ...],
+    T: Array,
+    points: ArrayLike | None = None,
+    *,
+    depth: float,
+    style: str = "b",
 ) -> None:
     """Draw a shape at the pose T (4, 4) in the world; kinds and sizes as in ``sixd.Shape``."""
     p, R = T[:3, 3], T[:3, :3]

@@ -17,8 +17,7 @@ from sixd.drawing.single import draw_single
 from sixd.drawing.view import View, choose_view
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.geometry.inertias import principal
-from sixd.geometry.pieces import box_corners
-from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion
+from sixd.geometry.pieces import axis_of, box_corners
 from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.spatial.inertia import Inertia
@@ -144,8 +143,8 @@ class _Figure:
             centre = (self.poses[piece.body] @ piece.pose)[:3, 3]
             points += [centre + s * piece.size[0] * axis for s in (-1, 1) for axis in view.axes[:2]]
         for i in self.model.bodies:
-            joint = self.model.joints[i]
-            if isinstance(joint, RackAndPinion):
+            joint: Any = self.model.joints[i]
+            if joint.symbol == "pinion":
                 points += [self.poses[i][:3, 3] + s * float(joint.radius) * e for s in (-1, 1) for e in np.eye(3)]
         size = np.ptp(view.page(points), axis=0)
         wide = _WIDE if self.model.nb > 1 else 0.7 * _WIDE
@@ -161,9 +160,9 @@ class _Figure:
             ground.draw_support(pen, model, i, self.poses, pen.view.direction(self._along_world(i)))
         bodies.draw_bodies(pen, self.pieces, self.poses, self.links)
         for i in model.bodies:
-            if isinstance(model.joints[i], Prismatic):
+            if model.joints[i].symbol == "slide":
                 self._rail(i)
-            if isinstance(model.joints[i], Free):
+            if model.joints[i].symbol == "none":
                 self._float(i)
             joint_symbols.draw_joint(pen, model, i, self.poses)
         for constraint, labelled in zip(model.constraints, self.source.constraints, strict=True):
@@ -196,8 +195,8 @@ class _Figure:
                 if np.linalg.norm(p) > 1e-9:
                     return np.asarray(p / np.linalg.norm(p))
         for k in self.model.bodies:
-            if self.model.parent[k] == i and isinstance(self.model.joints[k], Prismatic):
-                axis = joint_symbols.axis_of(self.model.joints[k])
+            if self.model.parent[k] == i and self.model.joints[k].symbol == "slide":
+                axis = axis_of(self.model.joints[k])
                 return np.asarray(self.model.placement[k][:3, :3] @ axis)
         points = [self.model.placement[k][:3, 3] for k in self.model.bodies if self.model.parent[k] == i]
         body = principal(self.model, i)
@@ -225,8 +224,8 @@ class _Figure:
                     continue
                 shown.append(numbers)
                 markings.dimension(self.pen, T[:3, 3], (T @ np.append(numbers, 1))[:3], text)
-            joint = model.joints[i]
-            if isinstance(joint, RackAndPinion):
+            joint: Any = model.joints[i]
+            if joint.symbol == "pinion":
                 text = expression(source.joints[i].radius)
                 out = self.poses[model.parent[i]][:3, :3] @ model.placement[i][:3, :3] @ (0.0, -1.0, 1.5)
                 markings.radius_mark(self.pen, T[:3, 3], out, abs(float(joint.radius)), text)
@@ -262,8 +261,8 @@ class _Figure:
         """Draw the frames that the user asks for; those of a small mechanism in space if not asked."""
         model, pen = self.model, self.pen
         if frames is None:
-            floating = any(isinstance(model.joints[i], (Free, Planar)) for i in self.roots)
-            flat = pen.view.planar and not floating and not isinstance(model.joints[1], RackAndPinion)
+            floating = any(not model.joints[i].is_held for i in self.roots)
+            flat = pen.view.planar and not floating and model.joints[1].symbol != "pinion"
             frames = () if model.nb > 3 or flat else self._own_frames()
             frames = ("world", *frames)
         elif isinstance(frames, (bool, np.bool_)):
@@ -311,7 +310,7 @@ class _Figure:
         return len(near)
 
     def draw_names(self) -> None:
-        """Write the bodies' names beside them."""
+        """Write the bodies' names next to them."""
         for i, name in enumerate(self.model.body_names, start=1):
             rods = [p for p in self.pieces if p.body == i]
             body = principal(self.model, i)

@@ -11,7 +11,6 @@ from sixd.constraints.rolling import KnifeEdge, Rolling, RollingSphere
 from sixd.drawing.joint_symbols import ball, pin
 from sixd.drawing.labels import expression
 from sixd.drawing.pen import RADIUS, Pen, circle
-from sixd.model.joints import Free, Planar, Prismatic, RackAndPinion
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
@@ -32,10 +31,8 @@ def hatched_line(pen: Pen, start: Any, end: Any, side: Any) -> None:
 def draw_support(pen: Pen, model: Model, i: int, poses: Array, towards: Array) -> None:
     """Draw what holds the joint of body i on the world; ``towards`` (2,) is where its link goes on the page."""
     joint = model.joints[i]
-    if isinstance(joint, (Free, Planar, RackAndPinion)):
-        return
-    if isinstance(joint, Prismatic):
-        return  # its rail has the hatching
+    if not joint.is_held or joint.symbol in ("pinion", "slide"):
+        return  # the rail of a slide has the hatching
     foot = poses[0][:3, :3] @ model.placement[i][:3, 3]
     if pen.view.planar:
         _pivot(pen, pen.view.page(foot), towards)

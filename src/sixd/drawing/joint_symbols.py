@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sixd.drawing.pen import BAR, RADIUS, Pen, arc, circle
-from sixd.geometry.pieces import turned_to
-from sixd.model.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.geometry.pieces import AXLES, axis_of, turned_to
+from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
@@ -29,30 +20,26 @@ _NEAR = 4.0  # px by which joints are drawn nearer than the links that meet in t
 
 def draw_joint(pen: Pen, model: Model, i: int, poses: Array) -> None:
     """Draw the symbol of the joint of body i; ``poses`` (nb + 1, 4, 4)."""
-    joint, T, P = model.joints[i], poses[i], poses[model.parent[i]] @ model.placement[i]
+    joint: Any = model.joints[i]
+    T, P = poses[i], poses[model.parent[i]] @ model.placement[i]
     p, depth = T[:3, 3], pen.depth(T[:3, 3], _FRONT + i) + (0 if pen.view.planar else _NEAR)
-    if isinstance(joint, (Revolute, Helical, Cylindrical)):
-        _hinge(pen, joint, P[:3, 3], p, T[:3, :3] @ np.asarray(joint.axis, dtype=float), depth)
-    elif isinstance(joint, Prismatic):
-        _slide(pen, T, np.asarray(joint.axis, dtype=float), depth)
-    elif isinstance(joint, Universal):
+    if joint.symbol in AXLES:
+        _hinge(pen, joint, P[:3, 3], p, T[:3, :3] @ axis_of(joint), depth)
+    elif joint.symbol == "slide":
+        _slide(pen, T, axis_of(joint), depth)
+    elif joint.symbol == "cross":
         _cross(pen, T, P, depth)
-    elif isinstance(joint, RackAndPinion):
+    elif joint.symbol == "pinion":
         _rack(pen, T, P, abs(float(joint.radius)), depth)
-    elif isinstance(joint, Planar):
+    elif joint.symbol == "plate":
         if not pen.view.planar:
             plate = make_pose(P[:3, :3] @ np.asarray(joint.plane, dtype=float), p)
             pen.box("p", plate, (pen.px(34), pen.px(34), pen.px(5)), depth=depth - 8)
-    elif isinstance(joint, Spherical):
+    elif joint.symbol == "ball":
         ball(pen, p, depth)
-    elif not isinstance(joint, Free):  # a user's own joint
+    elif joint.symbol != "none":
         pen.canvas.line("solid", "p", pen.view.page(p) + 8 * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]]), closed=True,
                         depth=depth)  # fmt: skip
-
-
-def axis_of(joint: Joint) -> Array:
-    """Return the axis (3,) of a joint that has one."""
-    return np.array([float(x) for x in joint.axis])  # type: ignore[attr-defined]
 
 
 def pin(pen: Pen, centre: Array, axis: Array, depth: float) -> None:
@@ -75,7 +62,7 @@ def ball(pen: Pen, centre: Array, depth: float) -> None:
 
 def _hinge(pen: Pen, joint: Joint, start: Array, p: Array, axis: Array, depth: float) -> None:
     """A hinge, or a sleeve on a shaft that leads to it from its predecessor frame's origin."""
-    if isinstance(joint, Revolute):
+    if joint.symbol == "hinge":
         pin(pen, p, axis, depth)
         return
     moved = float(axis @ (p - start))
@@ -86,7 +73,7 @@ def _hinge(pen: Pen, joint: Joint, start: Array, p: Array, axis: Array, depth: f
         pen.disc("p", p, RADIUS - 2, depth=depth)
         return
     pen.cylinder("p", middle, axis, pen.px(4), shaft, depth=depth - 1)
-    if isinstance(joint, Helical):  # a thread on the shaft, in front of it
+    if joint.symbol == "screw":  # a thread on the shaft, in front of it
         phi = np.linspace(0, 2 * np.pi * round(shaft / pen.px(7)), 240)
         R = turned_to(axis)
         helix = np.stack([np.cos(phi) * pen.px(4), np.sin(phi) * pen.px(4), (phi / phi[-1] - 0.5) * shaft], axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from sixd.drawing.joint_symbols import turning
 from sixd.drawing.labels import expression
 from sixd.drawing.pen import Pen, arc
-from sixd.model.joints import Cylindrical, Helical, Planar, Prismatic, RackAndPinion, Revolute, Universal
+from sixd.geometry.pieces import axis_of
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
@@ -23,7 +23,7 @@ _TRIAD = 42.0  # px of a frame's arrows
 def dimension(
     pen: Pen, start: Any, end: Any, text: str, *, offset: float = 30.0, style: str = "n", side: Any = None
 ) -> None:
-    """Draw a dimension line between two points (3,), beside them on the less crowded side, with its label."""
+    """Draw a dimension line between two points (3,), on their less crowded side, with its label."""
     a, b = pen.view.page(start), pen.view.page(end)
     length = float(np.hypot(*(b - a)))
     if length < 14:
@@ -86,31 +86,31 @@ def draw_coordinates(
     ``along`` (3,) is the direction of its link in the body's frame, None if it has none; ``before`` counts the joints
     at the same point that are drawn already.
     """
-    joint, T, P = model.joints[i], poses[i], poses[model.parent[i]] @ model.placement[i]
-    if isinstance(joint, (Revolute, Helical)):
-        axis = np.asarray(joint.axis, dtype=float)
-        _angle(pen, T, P, axis, float(q[0]), labels[0], along, before)
-    elif isinstance(joint, Prismatic):
-        _distance(pen, P[:3, 3], T[:3, 3], P[:3, :3] @ np.asarray(joint.axis, dtype=float), labels[0])
-    elif isinstance(joint, Cylindrical):
-        axis = P[:3, :3] @ np.asarray(joint.axis, dtype=float)
+    joint: Any = model.joints[i]
+    T, P = poses[i], poses[model.parent[i]] @ model.placement[i]
+    if joint.symbol in ("hinge", "screw"):
+        _angle(pen, T, P, axis_of(joint), float(q[0]), labels[0], along, before)
+    elif joint.symbol == "slide":
+        _distance(pen, P[:3, 3], T[:3, 3], P[:3, :3] @ axis_of(joint), labels[0])
+    elif joint.symbol == "sleeve":
+        axis = P[:3, :3] @ axis_of(joint)
         _turn(pen, T[:3, 3] + axis * pen.px(32), axis, labels[0], 14)
         _distance(pen, P[:3, 3], T[:3, 3], axis, labels[1])
-    elif isinstance(joint, Universal):
+    elif joint.symbol == "cross":
         _turn(pen, T[:3, 3] + P[:3, 0] * pen.px(26), P[:3, 0], labels[0], 11)
         _turn(pen, T[:3, 3] + T[:3, 1] * pen.px(26), T[:3, 1], labels[1], 11)
-    elif isinstance(joint, RackAndPinion):
+    elif joint.symbol == "pinion":
         radius = abs(float(joint.radius))
         for down in (P[:3, 2], T[:3, 2]):
             pen.line("marks", "d", [T[:3, 3], T[:3, 3] - down * radius])
         if abs(float(q[0])) > 0.2:
             _arc_from(pen, T[:3, 3], P[:3, 0], -P[:3, 2], float(q[0]), min(0.6 * radius, pen.px(64)), labels[0])
-    elif isinstance(joint, Planar):
-        _planar(pen, T, P, joint, q, labels)
+    elif joint.symbol == "plate":
+        _planar(pen, T, P, joint.plane, q, labels)
 
 
-def _planar(pen: Pen, T: Array, P: Array, joint: Planar, q: Array, labels: list[str]) -> None:
-    R = P[:3, :3] @ np.asarray(joint.plane, dtype=float)
+def _planar(pen: Pen, T: Array, P: Array, plane: Array, q: Array, labels: list[str]) -> None:
+    R = P[:3, :3] @ np.asarray(plane, dtype=float)
     o, p, x = P[:3, 3], T[:3, 3], R[:, 0]
     foot = o + x * float(q[1])
     pen.line("behind", "d", [o, foot, p])

@@ -14,14 +14,6 @@ from sixd.constraints.loop import Loop
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SixdError
 from sixd.geometry.sticks import mechanism_size
 from sixd.model.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
     parameters_of,
 )
 from sixd.model.model import Model
@@ -129,20 +121,20 @@ def bent(model: Model) -> Array:
     size = _reach(model)
     for i in model.bodies:
         joint, own = model.joints[i], model.iq[i]
-        if isinstance(joint, (Revolute, Helical)) and much:
+        if joint.symbol in ("hinge", "screw") and much:
             q[own] = _middle(model, i) + _fan(model, i, _ANGLES[hinges % len(_ANGLES)] * much)
             hinges += 1
-        elif isinstance(joint, Prismatic):
+        elif joint.symbol == "slide":
             q[own] = (1.1 if model.parent[i] else 0.7) * size * (much > 0)
-        elif isinstance(joint, Cylindrical):
+        elif joint.symbol == "sleeve":
             q[own] = 0.7, 0.5 * size
-        elif isinstance(joint, RackAndPinion):
+        elif joint.symbol == "pinion":
             q[own] = -0.9
-        elif isinstance(joint, Planar):
+        elif joint.symbol == "plate":
             q[own] = 0.5, 1.3 * size, 0.9 * size
-        elif isinstance(joint, Spherical):
+        elif joint.symbol == "ball":
             q[own] = quaternion_from_vector(np.array([0.3, 0.4, 0.2]))
-        elif not isinstance(joint, (Free, Revolute, Helical)):
+        elif joint.symbol not in ("none", "hinge", "screw"):
             q[own] = 0.5 * (much > 0)
     q = np.clip(q, model.lower, model.upper)
     if model.constraints:
@@ -152,7 +144,7 @@ def bent(model: Model) -> Array:
 
 def _raised(model: Model, q: Array) -> Array:
     """q of an arm with the signs of its first hinges changed so that it reaches upwards."""
-    first = [model.iq[i].start for i in model.bodies if isinstance(model.joints[i], Revolute)][:4]
+    first = [model.iq[i].start for i in model.bodies if model.joints[i].symbol == "hinge"][:4]
     found = []
     for signs in itertools.product((1, -1), repeat=len(first)):
         other = q.copy()

@@ -1,4 +1,4 @@
-"""Single bodies: an inertia as its solid, or a shape with its sizes, and frames beside it."""
+"""Single bodies: an inertia as its solid, or a shape with its sizes and frames."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, unknown_name
-from sixd.model.joints import Cylindrical, Helical, Planar, Prismatic, RackAndPinion, Revolute
+from sixd.geometry.pieces import axis_of
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
@@ -123,17 +123,16 @@ def _common_normal(model: Model, poses: Array) -> Array | None:
     normal: Array | None = None
     slides = []
     for i in model.bodies:
-        joint, R = model.joints[i], poses[i][:3, :3]
-        if isinstance(joint, Prismatic):
-            slides.append(R @ np.asarray(joint.axis, dtype=float))
+        joint: Any = model.joints[i]
+        R = poses[i][:3, :3]
+        if joint.symbol == "slide":
+            slides.append(R @ axis_of(joint))
             continue
-        if isinstance(joint, (Revolute, Helical, Cylindrical)):
-            n = R @ np.asarray(joint.axis, dtype=float)
-            if not isinstance(joint, Revolute):
-                return None
-        elif isinstance(joint, Planar):
+        if joint.symbol == "hinge":
+            n = R @ axis_of(joint)
+        elif joint.symbol == "plate":
             n = R @ np.asarray(joint.normal, dtype=float)
-        elif isinstance(joint, RackAndPinion):
+        elif joint.symbol == "pinion":
             n = R[:, 0]
         else:
             return None

@@ -325,7 +325,7 @@ def make_rollout(
     recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
 ) -> Rollout:
     """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
-    count = _HEAD + len(recipe.given) + len(recipe.outputs)
+    count = _HEAD + len(recipe.inputs) + len(recipe.outputs)
     if count > MOST_ARRAYS:
         raise TraceError(
             f"{name}: {count} arrays go in and out of a step of {system!r}, expected at most {MOST_ARRAYS}. Make fewer "

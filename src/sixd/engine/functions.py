@@ -6,7 +6,7 @@ A :class:`Function` is made from the signature of a public function (``sixd.engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.model.memo import remember
 from sixd.model.model import require_model
-from sixd.model.system import System
+from sixd.model.system import REGISTERED, System
 from sixd.spatial.scalar import Array, is_number
 from sixd.trace.expr import Expr
 
@@ -186,8 +186,23 @@ def dtype_of_trace(arrays: Iterable[Any]) -> str:
     return next((e.graph.dtype for e in scalars if isinstance(e, Expr)), "float64")
 
 
-# the functions of the library by name, filled as they are declared
-LIBRARY: dict[str, Function] = {}
+class DeclaredFunctions(Mapping[str, Function]):
+    """The declarations among the registered functions, by name."""
+
+    def __getitem__(self, name: str) -> Function:
+        declared = getattr(REGISTERED[name], "declared", None)
+        if declared is None:
+            raise KeyError(name)
+        return declared
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, function in list(REGISTERED.items()) if hasattr(function, "declared"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+LIBRARY = DeclaredFunctions()
 # f(system, *arrays, run=) by name, filled by sixd.symbolic: run(system, *arrays) on symbols, simplified, or None
 READABLE: dict[str, Callable[..., Any]] = {}
 

@@ -19,7 +19,7 @@ from types import MethodType
 from typing import Any, TypeVar, cast
 
 from sixd.engine.evaluate import call, is_text
-from sixd.engine.functions import CHOICES, LIBRARY, Function, Shape, takes_time
+from sixd.engine.functions import CHOICES, Function, Shape, takes_time
 from sixd.model.memo import LOCK, add_index
 from sixd.model.system import register, require_system
 from sixd.runtime.calls import CallTable
@@ -43,7 +43,6 @@ def public(
 
     def declare(function: F) -> F:
         declared = _read(function, algorithm, shapes or {}, facts)
-        LIBRARY[declared.name] = declared
         front = _front(function, declared)
         front.declared = declared
         return cast(F, register(front))

@@ -17,7 +17,7 @@ from sixd.algorithms.singular import (
     dependent_joints,
     estimated_condition,
     is_large,
-    solved_freedoms,
+    solved_dofs,
     usual_sizes,
 )
 from sixd.engine import artifact
@@ -25,7 +25,7 @@ from sixd.engine.functions import LIBRARY, Function, Request
 from sixd.errors import ModelError, SingularError
 from sixd.model.manifold import nonfinite_error
 from sixd.model.model import Model
-from sixd.model.system import System
+from sixd.model.system import System, library
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array, is_zero
 
@@ -90,8 +90,9 @@ def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
     usual = usual_sizes(model, prescribed).size
     if is_large(model):
         return np.array([estimated_condition(model, row, prescribed, usual) for row in q])
+    library("mass_matrix")  # imports its declaration, which others may not have needed yet
     made = artifact.routine(model, Request(LIBRARY["mass_matrix"], (), "float64", False))
-    M, free = made([q], q.shape[:1], None)[0][0], solved_freedoms(model, prescribed)
+    M, free = made([q], q.shape[:1], None)[0][0], solved_dofs(model, prescribed)
     return condition(M[:, free[:, None], free], usual)
 
 

@@ -1,4 +1,4 @@
-"""Points of bodies that touch a ground: as given by frame, or taken from the bodies' visual shapes; and their axes.
+"""Points of bodies that touch a ground: specified by frame, or from the bodies' visual shapes; and their axes.
 
 Shared by the compliant and the rigid ground. ``where`` is the name of the element in messages.
 """
@@ -17,10 +17,10 @@ from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.model.system import System
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
-def plane_axes(normal: Any) -> tuple[Array, Array]:
+def plane_axes(normal: ArrayLike) -> tuple[Array, Array]:
     """Return the normal (3,), and two tangents (2, 3), of which the first is x where that lies in the plane."""
     n = np.array(normal)
     along = np.eye(3)[0 if abs(n[0]) < 0.9 else 1]
@@ -36,7 +36,7 @@ def require_moving(where: str, model: System, points: Mapping[str, Array]) -> No
             raise ModelError(f"{where}: frame {name!r} is fixed in the world, expected one of a moving body.")
 
 
-def read_points(where: str, points: Any) -> dict[str, Array]:
+def read_points(where: str, points: object) -> dict[str, Array]:
     """Return name -> (k, 4), read-only; points without a radius get 0."""
     if not isinstance(points, Mapping):
         raise ModelError(f"{where}: points is a {type(points).__name__}, expected {{frame: points (k, 3)}}.")
@@ -72,7 +72,7 @@ def shape_points(where: str, model: Model, rim: int = 8) -> dict[str, Array]:
     for visual in model.visuals:
         points = _local_points(visual.shape, int(rim))
         if visual.body and len(points):
-            # poses of shapes are given in the joint's frame, which every body has under this name
+            # poses of shapes refer to the joint's frame, which every body has under this name
             name = f"joint:{model.joint_names[visual.body - 1]}"
             T = np.asarray(visual.pose, dtype=float)
             positions = points[:, :3] @ T[:3, :3].T + T[:3, 3]

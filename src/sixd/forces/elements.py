@@ -1,4 +1,4 @@
-"""Force elements: forces on a mechanism beside those of its joints, and the checks of their arguments.
+"""Force elements: forces on a mechanism besides those of its joints, and the checks of their arguments.
 
 An element is a frozen dataclass of numbers. ``apply`` is written like the algorithms: one state of any scalar type, no
 ``if`` on values, because a simulation traces it into its kernel. Knows models, neither time steps nor batches.
@@ -90,7 +90,7 @@ def element_key(force: Force) -> Any:
         return None
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
@@ -116,8 +116,8 @@ def nonnegative(where: str, name: str, value: Any, unit: str = "") -> float:
     return float(value)
 
 
-def elements(where: str, forces: Any) -> tuple[Force, ...]:
-    """Return the given force elements, or the only one, as a tuple."""
+def elements(where: str, forces: object) -> tuple[Force, ...]:
+    """Return the force elements, or the only one, as a tuple."""
     every = tuple(forces) if isinstance(forces, Iterable) and not isinstance(forces, str) else (forces,)
     for force in every:
         if not isinstance(force, Force):
@@ -126,7 +126,7 @@ def elements(where: str, forces: Any) -> tuple[Force, ...]:
 
 
 def finite_array(
-    what: str, value: Any, fits: Callable[[tuple[int, ...]], bool], wanted: str, *, signed: bool = True
+    what: str, value: object, fits: Callable[[tuple[int, ...]], bool], wanted: str, *, signed: bool = True
 ) -> Array:
     """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``.
 
@@ -143,7 +143,7 @@ def finite_array(
     return array
 
 
-def finite_vector(where: str, name: str, value: Any, n: int | None, wanted: str = "") -> Array:
+def finite_vector(where: str, name: str, value: object, n: int | None, wanted: str = "") -> Array:
     """Return ``value`` as a read-only array of n finite floats (None: any number); ``wanted`` describes its shape."""
     return finite_array(
         f"{where}: {name}", value, lambda shape: len(shape) == 1 and n in (None, *shape), wanted or f"({n},)"

@@ -1,7 +1,7 @@
 """Compliant ground: a plane of springs, dampers and friction under points of bodies, or of their shapes.
 
 The ground deforms along its normal and, under each point, along its tangents; the tangential deformation u is an
-internal state, so that a point at rest on a slope stays there. The law is Featherstone's (his simulation software,
+internal state, so that a point at rest on a slope stays there. The model is Featherstone's (his simulation software,
 ``gcontact``). Contact without deformation is ``rigid_ground.py``.
 """
 
@@ -37,15 +37,15 @@ class Contact(NamedTuple):
     limit: Any
 
 
-def normal_pressure(K: Any, D: Any, z: Any, zd: Any) -> tuple[Any, Any]:
+def normal_pressure(K: Scalar, D: Scalar, z: Scalar, zd: Scalar) -> tuple[Any, Any]:
     """Return s = √max(0, -z), and the pressure p ≥ 0 with fn = s p; p = 0 while the point is free."""
     return sqrt(maximum(0, -z)), where(z >= 0, 0, maximum(0, -(z * K) - zd * D))
 
 
-def contact_law(K: Any, D: Any, mu: Any, z: Any, zd: Any, v_t: Array, u: Array) -> Contact:
+def contact_law(K: Scalar, D: Scalar, mu: Scalar, z: Scalar, zd: Scalar, v_t: Array, u: Array) -> Contact:
     """Return the ground's reaction to a point at height z [m], of any scalar; or, of floats, to several points at once.
 
-    fn = s max(0, -K z - D ż) with s = √max(0, -z). Sticking takes ft = -s (K u + D v_t), slipping that
+    fn = s max(0, -K z - D ż) with s = √max(0, -z). Sticking needs ft = -s (K u + D v_t), slipping that
     force scaled to μ fn; du/dt = -(ft + s K u)/(s D), and -(K/D) u where the point is free.
 
     Parameters
@@ -99,8 +99,8 @@ class Ground(Force):
 
     Contact is stiff. A mass m on a point at depth d is a spring k = 1.5 K √d: explicit steps must be below about
     h = 0.1 √(m/k), see ``time_step``, and below D/K, the time in which the ground under a free point relaxes (2 ms
-    by default). For larger steps take less stiffness and accept more depth, or method="implicit".
-    A blow takes time, and its rebound follows from D; blows without duration are those of ``sixd.RigidGround``.
+    by default). For larger steps use less stiffness and accept more depth, or method="implicit".
+    An impact has a duration, and its rebound follows from D; ``sixd.RigidGround`` has impacts without duration.
 
     >>> import sixd
     >>> ball = sixd.ModelBuilder("ball")
@@ -125,7 +125,7 @@ class Ground(Force):
         if not self.stiffness:
             raise ModelError("Ground: stiffness is 0, expected a positive number [N/m^1.5].")
         if self.friction and not self.damping:
-            raise ModelError("Ground: damping is 0, expected a positive number beside friction, which relaxes by it.")
+            raise ModelError("Ground: damping is 0, expected a positive number with friction, which relaxes by it.")
         object.__setattr__(self, "height", finite_number("Ground", "height", self.height, "m"))
         normal = unit_vector(finite_vector("Ground", "normal", self.normal, 3), name="Ground: normal")
         object.__setattr__(self, "normal", tuple(normal.tolist()))
@@ -138,7 +138,7 @@ class Ground(Force):
         return cls(shape_points("Ground", tree_of("Ground", model), rim), **options)
 
     def time_step(self, mass: float, *, speed: float = 0.0, gravity: float = 9.81) -> float:
-        """Return a time step [s] for explicit methods: a tenth of √(m/k), and at most D/(4K) beside friction.
+        """Return a time step [s] for explicit methods: a tenth of √(m/k), and at most D/(4K) with friction.
 
         ``mass`` [kg] is the mass that one point carries: a body on n points has an n-th on each. k = 1.5 K √d at the
         depth d where the point rests, (m g/K)^(2/3), or to which it falls with ``speed`` [m/s], (1.25 m v²/K)^(2/5).
@@ -162,7 +162,7 @@ class Ground(Force):
         require_moving("Ground", model, self._points(model))
         return 2 * sum(len(points) for points in self._points(model).values()) if self.friction else 0
 
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the ground's forces on the bodies, and the rates of the deformations."""
         f_ext = [ZERO_WRENCH] * model.nb
         rates = [np.zeros(0, dtype=int)]
@@ -171,12 +171,12 @@ class Ground(Force):
             rates.append(touch.rate)
         return Applied(None, np.array(f_ext), np.concatenate(rates))
 
-    def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
+    def contacts(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
         """Return points (k, 3) [m] and the ground's forces on them (k, 3) [N], world axes."""
         touches = list(self._touches(model, q, qd, u))
         return np.array([x.position for x in touches]), np.array([x.force for x in touches])
 
-    def _touches(self, model: System, q: Any, qd: Any, u: Any) -> Iterator[_Touch]:
+    def _touches(self, model: System, q: Array, qd: Array, u: Array) -> Iterator[_Touch]:
         """Yield each point with the ground's force on it."""
         q, qd, u = np.asarray(q), np.asarray(qd), np.asarray(u)
         n, tangents = self._axes

@@ -38,7 +38,7 @@ class JointLimits(Force):
     a tenth of √(I/k), and a joint that meets its limit at speed v goes v/270 s beyond it. An arm of 1 m that leans
     on a limit under its weight sinks in by 1.5 mrad. Explicit steps must be below about 0.1 √(I/k) for a k of your own.
     The damper sets in at once, so a step across a limit is exact to first order only.
-    Limits of joints with as many coordinates as freedoms count: all but spherical and free ones. Effort limits
+    Limits of joints with as many coordinates as DoF count: all but spherical and free ones. Effort limits
     are applied by controllers (``saturate``).
     """
 
@@ -71,7 +71,7 @@ class JointLimits(Force):
                 )
         return 0
 
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the joint forces tau (nv,) of the springs and dampers."""
         q, qd = np.asarray(q), np.asarray(qd)
         k, c = self._coefficients(model)
@@ -102,12 +102,12 @@ def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if not all(is_number(x) for x in (*lower, *upper)):
         raise ModelError(f"{where}: the limits of {model.name!r} are symbolic, expected numbers. Use substitute.")
-    found: list[tuple[int, int, float, float]] = []
+    limited: list[tuple[int, int, float, float]] = []
     for name in model.joint_names:
         iq, iv = range(model.nq)[model.q_slice(name)], range(model.nv)[model.v_slice(name)]
         if len(iq) == len(iv):
-            found += [(i, j, float(lower[i]), float(upper[i])) for i, j in zip(iq, iv, strict=True)]
-    return [x for x in found if np.isfinite(x[2:]).any()]
+            limited += [(i, j, float(lower[i]), float(upper[i])) for i, j in zip(iq, iv, strict=True)]
+    return [x for x in limited if np.isfinite(x[2:]).any()]
 
 
 def _felt_inertia(model: System) -> Array:

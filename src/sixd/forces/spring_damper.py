@@ -58,7 +58,7 @@ class SpringDamper(Force):
             )
         return 0
 
-    def apply(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> Applied:
+    def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the opposite forces on both bodies."""
         a, b, f = self._pull(model, np.asarray(q), np.asarray(qd))
         f_ext = [ZERO_WRENCH] * model.nb
@@ -68,7 +68,7 @@ class SpringDamper(Force):
                 f_ext[body - 1] = f_ext[body - 1] + force_at_point(force, position)
         return Applied(None, np.array(f_ext))
 
-    def contacts(self, model: System, t: Scalar, q: Any, qd: Any, u: Any) -> tuple[Array, Array]:
+    def contacts(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
         """Return the two ends (2, 3) [m] and the forces on them (2, 3) [N], world axes."""
         a, b, f = self._pull(model, np.asarray(q), np.asarray(qd))
         return np.array([a, b]), np.array([f, -f])

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.geometry.pieces import GROUND, DrawnPiece, along, box_corners
+from sixd.geometry.pieces import AXLES, GROUND, DrawnPiece, along, axis_of, box_corners
 from sixd.geometry.sticks import rail_ends
-from sixd.model.joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, RackAndPinion, Revolute
+from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
@@ -42,30 +42,42 @@ def stand(
     r : radius [m] of the rods that the mechanism is drawn with; None if it has a base of its own.
     """
     turn = poses[0]
-    roots = [i for i in model.bodies if model.parent[i] == 0 and not isinstance(model.joints[i], (Free, Planar))]
+    roots = [i for i in model.bodies if model.parent[i] == 0 and model.joints[i].is_held]
     fixed, moving = [p for p in pieces if p.body == 0], [p for p in pieces if p.body]
-    level = any(p.kind == "plane" and (turn @ p.pose)[2, 2] > 0.9999 for p in fixed)
-    if not roots or not moving or level or (r is None and not fixed):
+    if not roots or not moving or _has_floor(fixed, turn) or (r is None and not fixed):
         return Stand([], None)
     joints = turn @ model.placement[roots].astype(float)
     around = box_corners(fixed, poses) if r is None else joints[:, :3, 3]
     base, heights = np.array([around.min(axis=0), around.max(axis=0)]), box_corners(moving, poses)[:, 2]
-    below, above = base[0, 2] - heights.min(), heights.max() - base[1, 2]
-    # an arm stretched level hangs if its joint is upside down or below its base
-    inverted = (joints[:, 2, 2] < -0.7).all() or (joints[:, 2, 3] < base[0, 2]).all()
-    hangs = 5 * above < below and (inverted or below > 0.25 * size)
-    # a figure held by its waist neither stands nor hangs
-    held = not hangs and below > 0.15 * size and (r is None or (len(roots) > 1 and above > 0.15 * size))
-    if held:
+    hangs, floats = _attitude(joints, base, heights, size, r is None)
+    if floats:
         return Stand([], None)
     if r is None:
         return Stand(_lid(base, turn, size), None) if hangs else Stand([], _level(float(base[0, 2]), size))
     maker = _Mounts(model, turn, r, size)
     if hangs:
-        return Stand([p for i in roots for p in maker.hung(i)], None)
-    swings = [_deepest(model, k, moving, poses) for i in roots for k in maker.level_hinges(i, poses)]
-    floor = _floor_below(float(base[0, 2]), min([lowest, float(heights.min()), *swings]), r, size)
-    return Stand([p for i in roots for p in maker.standing(i, floor)], floor)
+        return maker.hang(roots)
+    floor = _floor_below(float(base[0, 2]), min(lowest, maker.deepest(roots, moving, poses)), r, size)
+    return maker.stand(roots, floor)
+
+
+def _has_floor(fixed: Sequence[DrawnPiece], turn: Array) -> bool:
+    """Whether one of the pieces fixed to the world is a level plane."""
+    return any(p.kind == "plane" and (turn @ p.pose)[2, 2] > 0.9999 for p in fixed)
+
+
+def _attitude(joints: Array, base: Array, heights: Array, size: float, has_base: bool) -> tuple[bool, bool]:
+    """Whether a mechanism hangs, and whether it neither stands nor hangs, as a figure held by its waist.
+
+    ``joints`` (k, 4, 4) are poses of its first joints, ``base`` (2, 3) the corners of what holds it, ``heights`` those
+    of its moving pieces.
+    """
+    below, above = base[0, 2] - heights.min(), heights.max() - base[1, 2]
+    # an arm stretched level hangs if its joint is upside down or below its base
+    inverted = (joints[:, 2, 2] < -0.7).all() or (joints[:, 2, 3] < base[0, 2]).all()
+    hangs = bool(5 * above < below and (inverted or below > 0.25 * size))
+    held = below > 0.15 * size and (has_base or (len(joints) > 1 and above > 0.15 * size))
+    return hangs, bool(held and not hangs)
 
 
 def _deepest(model: Model, k: int, moving: Sequence[DrawnPiece], poses: Array) -> float:
@@ -107,6 +119,14 @@ class _Mounts:
     def __init__(self, model: Model, turn: Array, r: float, size: float) -> None:
         self.model, self.turn, self.r, self.size = model, turn, r, size
 
+    def hang(self, roots: Sequence[int]) -> Stand:
+        """Return the plates above the roots."""
+        return Stand([p for i in roots for p in self.hung(i)], None)
+
+    def stand(self, roots: Sequence[int], floor: float) -> Stand:
+        """Return what holds the roots on a floor at that height."""
+        return Stand([p for i in roots for p in self.standing(i, floor)], floor)
+
     def standing(self, i: int, floor: float) -> list[DrawnPiece]:
         """Return a foot below the joint, a post behind a level hinge, or posts below the ends of a rail."""
         r, side = self.r, self._behind(i)
@@ -130,20 +150,25 @@ class _Mounts:
             pieces.append(self._box(top, top + _UP * (1.2 * r), 6 * r))
         return pieces
 
+    def deepest(self, roots: Sequence[int], moving: list[DrawnPiece], poses: Array) -> float:
+        """Return the lowest height [m] of the moving pieces, now and as their level hinges swing."""
+        swings = [_deepest(self.model, k, moving, poses) for i in roots for k in self.level_hinges(i, poses)]
+        return min([float(box_corners(moving, poses)[:, 2].min()), *swings])
+
     def _supports(self, i: int) -> list[Array]:
         """Points (3,) where joint i is held: its origin, or the ends of its rail, the lower one of a steep rail."""
         T = self.turn @ np.asarray(self.model.placement[i], dtype=float)
         joint = self.model.joints[i]
-        if not isinstance(joint, Prismatic):
+        if joint.symbol != "slide":
             return [T[:3, 3]]
         ends = [T[:3, :3] @ p + T[:3, 3] for p in rail_ends(self.model, i, joint, self.r, self.size)]
-        steep = abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) > 0.5
+        steep = abs(T[2, :3] @ axis_of(joint)) > 0.5
         return [min(ends, key=lambda p: float(p[2]))] if steep else ends
 
     def level_hinges(self, i: int, poses: Array) -> list[int]:
         """Return the level hinges that root i carries, itself included, if its own axis is level; else []."""
         T, joint = poses[0] @ np.asarray(self.model.placement[i], dtype=float), self.model.joints[i]
-        rail = isinstance(joint, Prismatic) and abs(T[2, :3] @ np.asarray(joint.axis, dtype=float)) < 0.5
+        rail = joint.symbol == "slide" and abs(T[2, :3] @ axis_of(joint)) < 0.5
         if not rail and not self._is_level(i, T):  # hinges on a turntable may stay above it
             return []
         # a hinge's axis is the same before and after its own rotation
@@ -174,7 +199,7 @@ class _Mounts:
 
 
 def _hinge_axis(joint: Joint) -> Array | None:
-    """The axis (3,) about which a joint turns; None if it has several, or none."""
-    if isinstance(joint, RackAndPinion):
+    """The only axis (3,) about which a joint rotates, or None."""
+    if joint.symbol == "pinion":
         return np.array([1.0, 0.0, 0.0])
-    return np.asarray(joint.axis, dtype=float) if isinstance(joint, (Revolute, Helical, Cylindrical)) else None
+    return axis_of(joint) if joint.symbol in AXLES else None

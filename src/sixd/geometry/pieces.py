@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixd.geometry.meshes import Mesh
+from sixd.model.joints import Joint
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
 
@@ -21,6 +22,12 @@ PALETTE = tuple(
 NEUTRAL = (0.80, 0.81, 0.84)  # of meshes without a colour
 METAL = (0.33, 0.36, 0.41)  # of joints
 GROUND = (0.55, 0.57, 0.60)  # of pieces fixed to the world
+AXLES = ("hinge", "screw", "sleeve")  # symbols of joints that turn about their ``axis``
+
+
+def axis_of(joint: Joint) -> Array:
+    """Return the axis (3,) of a joint whose symbol has one."""
+    return np.array([float(x) for x in joint.axis])  # type: ignore[attr-defined]
 
 
 def body_color(body: int) -> tuple[float, ...]:

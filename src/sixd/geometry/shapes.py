@@ -16,7 +16,6 @@ from sixd.file_limits import LARGEST_MESHES
 from sixd.geometry import sticks
 from sixd.geometry.meshes import Mesh, fit, read_mesh, weld
 from sixd.geometry.pieces import NEUTRAL, DrawnPiece, body_color
-from sixd.model.joints import Free
 from sixd.model.model import Model
 from sixd.model.parts import Shape, Visual
 from sixd.spatial.scalar import Array
@@ -39,7 +38,7 @@ def draw(
     missing = {v.body for v in model.visuals} - shown - {0}
     # a file that shows most of a robot leaves out bodies on purpose; a file that shows little is completed
     bodies = missing if _shown_mass(model, shown | missing) > 0.5 else set(model.bodies) - shown
-    if any(model.parent[i] == 0 and not isinstance(model.joints[i], Free) for i in bodies) and 0 not in shown:
+    if any(model.parent[i] == 0 and model.joints[i].symbol != "none" for i in bodies) and 0 not in shown:
         bodies.add(0)
     if not bodies:
         return pieces, None

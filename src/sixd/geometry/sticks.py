@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sixd.constraints.loop import Distance, Loop
 from sixd.geometry.inertias import PrincipalInertia, Solid, equivalent_solid, principal, solid_through
-from sixd.geometry.pieces import GROUND, METAL, DrawnPiece, along, body_color, turned_to
-from sixd.model.joints import (
-    Cylindrical,
-    Free,
-    Helical,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.geometry.pieces import AXLES, GROUND, METAL, DrawnPiece, along, axis_of, body_color, turned_to
+from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import make_pose
@@ -125,7 +116,7 @@ class Sticks:
             return [self._rod(i, origin, 2 * body.com, color)]
         # rods represent a link between hinges, and a body that is not much larger than they are
         longest = max((float(np.linalg.norm(e)) for e in ends), default=0.0)
-        hinged = isinstance(self.model.joints[i], Revolute) and bool(self.model.tree.children(i))
+        hinged = self.model.joints[i].symbol == "hinge" and bool(self.model.tree.children(i))
         if hinged or (ends and _extent(body) < 4 * longest):
             return pieces + self._far_mass(i, body, ends, color)
         return pieces + self._solid(i, body, color, alone=not ends)
@@ -133,7 +124,7 @@ class Sticks:
     def ground(self) -> list[DrawnPiece]:
         """Return the fixed link, with balls where joints and loops meet the world."""
         fixed = [k for k in self.model.bodies if self.model.parent[k] == 0]
-        roots = [self.model.placement[k][:3, 3] for k in fixed if not isinstance(self.model.joints[k], (Free, Planar))]
+        roots = [self.model.placement[k][:3, 3] for k in fixed if self.model.joints[k].is_held]
         bound = _closed_frames(self.model)
         closures = [f.pose[:3, 3] for name, f in self.model.frames.items() if f.body == 0 and name in bound]
         points = self._apart([np.asarray(p, dtype=float) for p in [*roots, *closures]], origin=False)
@@ -175,7 +166,7 @@ class Sticks:
         """The solid at the centre of mass, with a rod if it does not reach the origin."""
         solid = equivalent_solid(body, self.r, self._spin(i, body))
         if alone and self._is_flat_moment(i, body, solid):
-            slides = isinstance(self.model.joints[i], Prismatic)
+            slides = self.model.joints[i].symbol == "slide"
             return [] if slides else [self._rod(i, np.zeros(3), 2 * body.com, color)]
         T = make_pose(solid.axes, body.com)
         thin = solid.size[0] <= 1.01 * self.r
@@ -187,7 +178,7 @@ class Sticks:
             piece = DrawnPiece(i, solid.kind, solid.size, T, color)
         box = piece.half_box()
         inside = box is not None and (np.abs(solid.axes.T @ body.com) <= box[1] + self.r).all()
-        if inside or isinstance(self.model.joints[i], Free):
+        if inside or self.model.joints[i].symbol == "none":
             return [piece]
         return [piece, self._rod(i, np.zeros(3), body.com, color)]
 
@@ -209,15 +200,15 @@ class Sticks:
     def _spin(self, i: int, body: PrincipalInertia) -> Array | None:
         """The axis (3,) of the body's hinge if the centre of mass lies on it, else None."""
         joint = self.model.joints[i]
-        if not isinstance(joint, (Revolute, Helical, Cylindrical)):
+        if joint.symbol not in AXLES:
             return None
-        axis = np.asarray(joint.axis, dtype=float)
+        axis = axis_of(joint)
         return axis if np.linalg.norm(np.cross(axis, body.com)) < 0.05 * _extent(body) else None
 
     def _is_last_link(self, i: int, body: PrincipalInertia) -> bool:
         """Whether it is a slender link at the end of a chain, drawn like the links before it."""
         before = self.model.parent[i]
-        if not before or not all(isinstance(self.model.joints[k], Revolute) for k in (before, i)):
+        if not before or not all(self.model.joints[k].symbol == "hinge" for k in (before, i)):
             return False
         far = float(np.linalg.norm(body.com))
         if far < 0.25 * _extent(body):
@@ -228,11 +219,11 @@ class Sticks:
     def _is_flat_moment(self, i: int, body: PrincipalInertia, solid: Solid) -> bool:
         """Whether the solid is a disc only because a planar link has a single moment, as in textbooks."""
         joint = self.model.joints[i]
-        if solid.kind != "cylinder" or solid.size[1] > 2 * self.r or not isinstance(joint, (Revolute, Prismatic)):
+        if solid.kind != "cylinder" or solid.size[1] > 2 * self.r or joint.symbol not in ("hinge", "slide"):
             return False
-        axis = np.asarray(joint.axis, dtype=float)
+        axis = axis_of(joint)
         along = abs(axis @ solid.axes[:, 2])
-        if isinstance(joint, Prismatic):
+        if joint.symbol == "slide":
             return bool(along < 0.01)
         return bool(along > 0.99 and np.linalg.norm(np.cross(axis, body.com)) > 0.3 * solid.size[0])
 
@@ -242,26 +233,27 @@ class Sticks:
 
 def joint_pieces(model: Model, i: int, r: float, size: float) -> list[DrawnPiece]:
     """Return pieces that show how the joint of body i moves; r and ``size`` [m] as in ``Sticks``."""
-    joint, color = model.joints[i], (*METAL, 1.0)
-    if isinstance(joint, (Revolute, Helical, Cylindrical)):
-        length = 4.5 * r if isinstance(joint, Revolute) else 8 * r
+    joint: Any = model.joints[i]
+    color, own = (*METAL, 1.0), (*body_color(i), 1.0)
+    if joint.symbol in AXLES:
+        length = 4.5 * r if joint.symbol == "hinge" else 8 * r
         return [DrawnPiece(i, "cylinder", (1.7 * r, length), _rotated(turned_to(joint.axis)), color)]
-    if isinstance(joint, Prismatic):
-        slide = DrawnPiece(i, "box", (5 * r, 5 * r, 9 * r), _rotated(turned_to(joint.axis)), (*body_color(i), 1.0))
+    if joint.symbol == "slide":
+        slide = DrawnPiece(i, "box", (5 * r, 5 * r, 9 * r), _rotated(turned_to(joint.axis)), own)
         return [slide, _rail(model, i, joint, r, size)]
-    if isinstance(joint, (Spherical, Universal)):
+    if joint.symbol in ("ball", "cross"):
         return [_ball(i, np.zeros(3), 2 * r, color)]
-    if isinstance(joint, RackAndPinion):
+    if joint.symbol == "pinion":
         radius = max(abs(float(joint.radius)), r)
         pinion = DrawnPiece(i, "cylinder", (radius, 2 * r), _rotated(turned_to((1, 0, 0))), color)
         # a bar across the disc, thicker than it, shows its turn
-        spoke = DrawnPiece(i, "box", (2.4 * r, 0.3 * radius, 1.7 * radius), np.eye(4), (*body_color(i), 1.0))
+        spoke = DrawnPiece(i, "box", (2.4 * r, 0.3 * radius, 1.7 * radius), np.eye(4), own)
         # the rack, on the parent body, below the pinion; its upper side is the pitch line
         low = make_pose(np.eye(3), np.array([0, 0, -float(joint.radius) - r]))
         length = 2 * max(0.6 * size, 4 * radius)
         T = np.asarray(model.placement[i], dtype=float) @ low
         return [pinion, spoke, DrawnPiece(model.parent[i], "box", (2 * r, length, 2 * r), T, (*GROUND, 1.0))]
-    if isinstance(joint, Planar):
+    if joint.symbol == "plate":
         return [DrawnPiece(i, "box", (5 * r, 5 * r, 1.2 * r), _rotated(joint.plane), color)]
     return []
 
@@ -270,17 +262,17 @@ def _rotated(R: Array) -> Array:
     return make_pose(np.asarray(R, dtype=float), np.zeros(3))
 
 
-def _rail(model: Model, i: int, joint: Prismatic, r: float, size: float) -> DrawnPiece:
+def _rail(model: Model, i: int, joint: Joint, r: float, size: float) -> DrawnPiece:
     """The rail of a slide, on the parent body."""
     rod, length = along(*rail_ends(model, i, joint, r, size))
     T = np.asarray(model.placement[i], dtype=float)
     return DrawnPiece(model.parent[i], "cylinder", (0.5 * r, length), T @ rod, (*GROUND, 1.0))
 
 
-def rail_ends(model: Model, i: int, joint: Prismatic, r: float, size: float) -> tuple[Array, Array]:
+def rail_ends(model: Model, i: int, joint: Joint, r: float, size: float) -> tuple[Array, Array]:
     """Return the ends (3,) of the rail of slide i in its predecessor frame: its limits, or a part of ``size`` [m]."""
     low, high = (float(x[model.iq[i]][0]) for x in (model.lower, model.upper))
     half = max((0.25 if model.parent[i] else 0.6) * size, 10 * r)
     low, high = low if np.isfinite(low) else -half, high if np.isfinite(high) else half
-    axis = np.asarray(joint.axis, dtype=float)
+    axis = axis_of(joint)
     return axis * low, axis * high

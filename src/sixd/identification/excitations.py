@@ -25,13 +25,12 @@ from sixd.identification.structure.base import BaseParameters, base_parameters
 from sixd.identification.structure.columns import Friction, make_columns, require_rates
 from sixd.model.manifold import read_generator
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
+from sixd.spatial.scalar import Array, ArrayLike, is_number
 from sixd.trajectory.labels import labels_of
 from sixd.trajectory.paths import checked_path, open_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
 _SHARPNESS = 12.0  # s of the norms: the bound is above log κ by at most 2 log(r) / s, 0.6 for 43 parameters
 _MOST_SAMPLES = 1e7  # of a result

@@ -7,7 +7,6 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from sixd.identification.structure.base import BaseParameters, base_parameters
 from sixd.identification.structure.columns import Columns, Friction, make_columns
 from sixd.io.urdf.writer import to_urdf
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, is_number
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, is_number
 
 Method = bool | str  # True, False, or one of METHODS
 

@@ -8,14 +8,11 @@ At t = 0, and after each period, velocity and acceleration are zero: Σ l sine =
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
 class TrajectoryBasis(NamedTuple):

@@ -6,16 +6,13 @@ Rows are divided by the noise (whitened), so that the covariance of the solution
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, SingularError
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 _BLOCK = 2000  # samples whose rows are held at a time: 2000 · 7 · 98 numbers are 11 MB
 _WORST = 1e9  # condition of the normalized columns beyond which parameters count as not excited

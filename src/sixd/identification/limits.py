@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,7 @@ from sixd.engine.differentiation import vjp
 from sixd.engine.kernel import Kernel
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,8 @@ from sixd.identification.structure.columns import INERTIAL, make_columns
 from sixd.identification.structure.observable import transport
 from sixd.model.model import Model
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import transform_from_pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _LENGTH = 0.1  # m: size of a payload, for the scale of its parameters
 _SHARE = 0.1  # mass of a payload relative to the robot's, likewise

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from sixd.identification.structure.columns import require_rates
 from sixd.identification.tables import ColumnNames, read_table
 from sixd.model.joints import Revolute
 from sixd.model.model import Model, require_model
-from sixd.spatial.scalar import Array, is_number, require_scalars
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from sixd.spatial.scalar import Array, ArrayLike, is_number, require_scalars
 
 METHODS = ("filter", "spectral")
 _ORDER = 4  # of the filter, which runs forwards and backwards

@@ -1,7 +1,7 @@
-"""The coordinates in which a model is solved for: without joints that follow others, with limits and locked joints.
+"""The coordinates that inverse kinematics solves for: without joints that follow others, with limits and locked joints.
 
 A model with explicit constraints (``Mimic``, ``Coupling``) is solved for in its independent coordinates, so that these
-constraints hold exactly; configurations of the model are those of users.
+constraints hold exactly. Users pass and receive configurations of the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LIFT_VELOCITY = Function("differential_ik", _lift_velocity, ("q", "qd"), named=
 
 
 class Coordinates:
-    """The system that is solved for, and maps of configurations between it and the model of users."""
+    """The system that is solved for, and maps of configurations between it and the user's model."""
 
     def __init__(self, where: str, model: System) -> None:
         if not isinstance(model, (Model, Reduced)):
@@ -60,22 +60,22 @@ class Coordinates:
         return [k for name in self.system.joint_names for k in range(size)[cut(name)]]
 
     def outer(self, q: Array) -> Array:
-        """Configurations (rows, nq) of the model for those of the system."""
+        """Configurations (n, nq) of the model for those of the system."""
         return np.asarray(batched(self.where, _LIFT, self.system, (), str(q.dtype))(q)) if self.lifted else q
 
     def outer_velocity(self, q: Array, qd: Array) -> Array:
-        """Velocities (rows, nv) of the model for those of the system at q."""
+        """Velocities (n, nv) of the model for those of the system at q."""
         return np.asarray(batched(self.where, _LIFT_VELOCITY, self.system, (), "")(q, qd)) if self.lifted else qd
 
     def limits(self, limits: Any) -> tuple[Array, Array]:
-        """Lower and upper bounds (nq,) of the system: the model's if True, none if False, or those given."""
+        """Lower and upper bounds (nq,) of the system: the model's if True, none if False, or a pair (lower, upper)."""
         where, system = self.where, self.system
         if isinstance(limits, (bool, np.bool_)):
             lower, upper = system.lower, system.upper
             if not limits:
                 lower, upper = np.full(system.nq, -np.inf), np.full(system.nq, np.inf)
             return np.asarray(lower, float), np.asarray(upper, float)
-        lower, upper = given_pair(where, "limits", limits, self.model.nq)
+        lower, upper = _bounds(where, "limits", limits, self.model.nq)
         if self.lifted and isinstance(self.model, Model):
             changed = dataclasses.replace(self.model, lower=lower, upper=upper)
             lower, upper = narrowed_limits(changed, system.steps, system.space)
@@ -89,46 +89,41 @@ class Coordinates:
         return np.asarray(lower, float), np.asarray(upper, float)
 
     def locked(self, joints: Any) -> tuple[tuple[int, ...], dict[int, float]]:
-        """Freedoms of locked joints, and the values in q (of the model) at which a mapping holds them."""
+        """The degrees of freedom of locked joints, and the values in the model's q at which a mapping holds them."""
         where = self.where
         if isinstance(joints, str) or not isinstance(joints, Iterable):
             raise ScalarTypeError(f"{where}: locked is {joints!r}, expected names of joints, or {{joint: value}}.")
-        freedoms: set[int] = set()
+        dofs: set[int] = set()
         values: dict[int, float] = {}
         for name in joints:
             cut = self.model.q_slice(name)
             for joint in self._independent(name):
-                freedoms |= set(range(self.system.nv)[self.system.v_slice(joint)])
+                dofs |= set(range(self.system.nv)[self.system.v_slice(joint)])
             if isinstance(joints, Mapping):
                 require_scalars(f"{where}: locked joint {name!r}", joints[name])
-                given = np.atleast_1d(np.asarray(joints[name]))
-                if (
-                    given.dtype.kind not in "fiu"
-                    or given.shape != (cut.stop - cut.start,)
-                    or not np.isfinite(given).all()
-                ):
+                value, size = np.atleast_1d(np.asarray(joints[name])), cut.stop - cut.start
+                if value.dtype.kind not in "fiu" or value.shape != (size,) or not np.isfinite(value).all():
                     raise ShapeError(
-                        f"{where}: locked joint {name!r} is {joints[name]!r}, expected {cut.stop - cut.start} finite "
-                        f"numbers."
+                        f"{where}: locked joint {name!r} is {joints[name]!r}, expected {size} finite numbers."
                     )
                 if self.lifted and name not in self.system.joint_names:
-                    raise ModelError(f"{where}: locked joint {name!r} follows another, which is to be locked instead.")
-                values |= dict(zip(range(cut.start, cut.stop), given.tolist(), strict=True))
-        return tuple(sorted(freedoms)), values
+                    raise ModelError(f"{where}: locked joint {name!r} follows another. Lock that one instead.")
+                values |= dict(zip(range(cut.start, cut.stop), value.tolist(), strict=True))
+        return tuple(sorted(dofs)), values
 
     def _independent(self, joint: str) -> list[str]:
         """The joints of the system that move a joint of the model."""
         if joint in self.system.joint_names:
             return [joint]
-        found = [j for c in self.system.steps if joint in c.dependent for j in c.independent]
-        return [k for j in found for k in self._independent(j)]
+        leaders = [j for c in self.system.steps if joint in c.dependent for j in c.independent]
+        return [k for j in leaders for k in self._independent(j)]
 
     def argument(self, name: str, value: Any) -> Argument:
         """An argument that is a configuration of the model."""
         return Argument(name, value, (self.model.nq,), f"nq of model {self.model.name!r}")
 
 
-def given_pair(where: str, name: str, value: Any, n: int) -> tuple[Array, Array]:
+def _bounds(where: str, name: str, value: Any, n: int) -> tuple[Array, Array]:
     """A pair of bounds, each a number or (n,)."""
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
         raise ScalarTypeError(f"{where}: {name} is {value!r}, expected True, False, or a pair (lower, upper).")

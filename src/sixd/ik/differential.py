@@ -1,8 +1,8 @@
-"""``sixd.differential_ik``: joint velocities that move frames as wanted, within limits: one bounded problem a row.
+"""``sixd.differential_ik``: joint velocities that move frames as wanted, within limits: one bounded problem a sample.
 
-min ½ Σ w²‖J qd - v*‖² + ½ d²‖qd‖² + ½ p²‖qd - k (posture ⊖ q)‖² with lower ≤ qd ≤ upper, by the active set of the steps
-of a simulation (``simulation/nonsmooth/impulses/active_set.py``): its impulses are the velocities here, its W is the
-matrix, its v_e the gradient at rest. Constraints A qd = 0 hold by multipliers, which a few more solutions make exact.
+min ½ Σ w²‖J qd - v*‖² + ½ d²‖qd‖² + ½ p²‖qd - k (posture ⊖ q)‖² with lower ≤ qd ≤ upper, solved by the active set of a
+simulation's steps (``algorithms/linear/active_set.py``): its impulses are the velocities here, its W is the
+matrix, its v_e the gradient at rest. Multipliers enforce constraints A qd = 0; a few more solutions make them exact.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _FRAMES = ("body", "aligned", "world")
 
 
 class DifferentialIK(NamedTuple):
-    """Joint velocities, and how well they do; the leading dimensions … are those of the batch.
+    """Joint velocities and their errors; the leading dimensions … are those of the batch.
 
     qd : (…, nv), within the limits.
-    residual : (…), the weighted error that is left, √Σ w²(J qd - v*)² over all targets [m/s and rad/s].
+    residual : (…), the remaining weighted error, √Σ w²(J qd - v*)² over all targets [m/s and rad/s].
     success : (…), whether the bounded problem was solved; False where an argument is NaN.
     """
 
@@ -56,7 +56,7 @@ def differential_ik(
     dt: float = 0.01,
     locked: Any = (),
 ) -> DifferentialIK:
-    """Joint velocities that move frames as wanted, as well as limits allow: one step of a kinematic controller.
+    """Joint velocities that move frames as wanted, as far as limits allow: one step of a kinematic controller.
 
     Parameters
     ----------
@@ -65,13 +65,14 @@ def differential_ik(
         "world" ``sixd.CenterOfMass(velocity)``, in world axes.
     expressed_in : the axes and the origin of the twists: "body", "aligned" or "world", as for ``jacobian``.
     weights : as for ``inverse_kinematics``: of metres and radians.
-    posture : (…, nq), a configuration to which freedoms that the targets leave go, at ``posture_gain`` [1/s] times the
-        way, with the weight ``posture_weight``.
+    posture : (…, nq), a configuration that the remaining degrees of freedom approach, at ``posture_gain`` [1/s] times
+        the difference, with the weight ``posture_weight``.
     damping : the weight of ‖qd‖, at least 1e-6 of the largest other weight: velocities stay small near singular
-        configurations. In float32 the square of 1e-3 is near rounding: freedoms that targets leave are known to 1e-2.
-    limits : of positions: True, False or (lower, upper), as for ``inverse_kinematics``; not to be crossed within
-        ``dt`` [s]. A joint that is beyond one returns.
-    velocity_limits : True for the model's, False for none, or a number or (nv,); up to 1000 rad/s or m/s.
+        configurations. In float32 the square of 1e-3 is near rounding: the velocities of degrees of freedom that the
+        targets do not determine are accurate to 1e-2.
+    limits : of positions: True, False or (lower, upper), as for ``inverse_kinematics``. The velocities do not cross
+        them within ``dt`` [s]; a joint beyond a limit returns.
+    velocity_limits : True for the model's, False for none, or a number or (nv,); at most 1000 rad/s or m/s.
     locked : names of joints that do not move.
 
     Returns
@@ -80,16 +81,16 @@ def differential_ik(
 
     Notes
     -----
-    Mimic joints follow, closed loops and rolling bodies keep their constraints. NaN in a row stays there.
+    Mimic joints follow, closed loops and rolling bodies keep their constraints. NaN affects only its own sample.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.panda_arm()
     >>> q = [0, -0.4, 0, -2.0, 0, 1.8, 0.8]
-    >>> found = sixd.differential_ik(arm, q, {"tool": [0, 0, 0, 0.1, 0, 0]}, expressed_in="aligned")
-    >>> (sixd.jacobian(arm, q, "tool", expressed_in="aligned") @ found.qd).round(4) + 0.0
+    >>> result = sixd.differential_ik(arm, q, {"tool": [0, 0, 0, 0.1, 0, 0]}, expressed_in="aligned")
+    >>> (sixd.jacobian(arm, q, "tool", expressed_in="aligned") @ result.qd).round(4) + 0.0
     array([0. , 0. , 0. , 0.1, 0. , 0. ])
     """
-    # imported when it is needed: with all that it imports, as long as the rest of this folder
+    # imported when needed: it takes as long as the rest of this folder
     from sixd.ik.velocity_problem import compiled_velocities
 
     where = "differential_ik"
@@ -100,7 +101,7 @@ def differential_ik(
     weights = read_weights(where, weights, targets)
     if isinstance(locked, Mapping):
         raise ScalarTypeError(f"{where}: locked is a mapping, expected names of joints: their values are those of q.")
-    freedoms, _ = space.locked(locked)
+    dofs, _ = space.locked(locked)
     numbers = {
         "damping": positive(where, "damping", damping, "1"),
         "posture weight": nonnegative(where, "posture_weight", posture_weight, "1"),
@@ -111,7 +112,7 @@ def differential_ik(
     if math.hypot(numbers["damping"], 0.0 if posture is None else numbers["posture weight"]) < least:
         raise ScalarTypeError(
             f"{where}: damping is {damping!r}, expected at least {least:.3g}, {LEAST_DAMPING:g} of the largest weight: "
-            f"less is lost in rounding, and freedoms that the targets leave would move at random."
+            f"less is lost in rounding, and degrees of freedom that the targets leave would move at random."
         )
     arguments.append(space.argument("q", q))
     if posture is not None:
@@ -129,19 +130,19 @@ def differential_ik(
         require_unit_quaternions(where, model, name, x.reshape((*batch, model.nq)))
     goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
     lower, upper = space.limits(limits)
-    fastest = _velocity_bounds(space, velocity_limits, freedoms)
+    fastest = _velocity_bounds(space, velocity_limits, dofs)
     shared = [*weights.values(), lower, upper, fastest, *(np.array(x) for x in numbers.values())]
     code = compiled_velocities(space.system, rates, posture is not None, dtype)
     empty = [np.zeros((n, space.system.nv), dtype), np.zeros(n, dtype), np.zeros(n, dtype)]
-    given = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
-    qd, residual, solved = code(np.ones(1), given) if n else empty
+    inputs = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
+    qd, residual, solved = code(np.ones(1), inputs) if n else empty
     outer = space.outer_velocity(configurations[0], qd)
     success = (solved == 1) & np.isfinite(qd).all(axis=1)
     return DifferentialIK(outer.reshape(*batch, model.nv), residual.reshape(batch)[()], success.reshape(batch)[()])
 
 
 def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[Any, list[Argument]]:
-    """The velocities that are wanted, and their arrays."""
+    """The wanted velocities, and their arrays."""
     from sixd.ik.velocity_problem import Rate
 
     if not isinstance(targets, Mapping) or not targets:
@@ -168,19 +169,19 @@ def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> t
     return tuple(rates), arguments
 
 
-def _velocity_bounds(space: Coordinates, given: Any, locked: tuple[int, ...]) -> Array:
-    """The largest speed (nv,) of each freedom of the system."""
+def _velocity_bounds(space: Coordinates, limits: Any, locked: tuple[int, ...]) -> Array:
+    """The largest speed (nv,) of each degree of freedom of the system."""
     model, where = space.model, space.where
-    if isinstance(given, (bool, np.bool_)):
+    if isinstance(limits, (bool, np.bool_)):
         whole = np.full(model.nv, np.inf)
-        if given:
+        if limits:
             whole = np.asarray(getattr(model, "velocity_limit", whole), float)
     else:
-        require_scalars(f"{where}: velocity_limits", given)
-        whole = np.asarray(given)
+        require_scalars(f"{where}: velocity_limits", limits)
+        whole = np.asarray(limits)
         if whole.dtype.kind not in "fiu" or whole.shape not in ((), (model.nv,)) or not (whole >= 0).all():
             raise ShapeError(
-                f"{where}: velocity_limits are {given!r}, expected True, False, a number or ({model.nv},), at least 0."
+                f"{where}: velocity_limits are {limits!r}, expected True, False, a number or ({model.nv},), at least 0."
             )
         whole = np.broadcast_to(whole, (model.nv,))
     fastest = np.minimum(space.inner_velocity(whole), UNLIMITED).copy()

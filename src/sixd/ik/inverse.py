@@ -19,7 +19,7 @@ from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from sixd.ik.iteration import IKProblem
-    from sixd.ik.search import Found
+    from sixd.ik.search import SearchResult
 
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4}
 RESTARTS = 30
@@ -27,11 +27,11 @@ MOST_RESTARTS = 100_000
 
 
 class InverseKinematics(NamedTuple):
-    """Configurations found, and how well they do; the leading dimensions … are those of the batch.
+    """Configurations and their errors; the leading dimensions … are those of the batch.
 
     q : (…, nq), within the limits; NaN where a target is.
-    residual : (…), the weighted error that is left, √Σ(w r)² over all targets [m and rad].
-    success : (…), whether it is within ``tol``, and constraints hold.
+    residual : (…), the remaining weighted error, √Σ(w r)² over all targets [m and rad].
+    success : (…), whether the residual is within ``tol`` and constraints hold.
     iterations : (…), of all attempts.
     gradient : (…), the largest entry of the projected gradient of ½ residual²; at most ``tol`` where a target cannot be
         reached and a minimum was found.
@@ -66,19 +66,21 @@ def inverse_kinematics(
     frame, target : the name of a frame and its target, or a mapping {frame: target}. A target is a pose (…, 4, 4) or a
         position (…, 3) in the world [m], or one of ``sixd.Orientation``, ``Direction``, ``LookAt``, ``RelativeTo`` and,
         of "world", ``CenterOfMass``; or a list of several of them.
-    q0 : (…, nq), where the first attempt starts, and the values of joints that do not move. If omitted, attempts start
-        near the targets, and other joints are neutral (within their limits).
+    q0 : (…, nq), the initial guess, and the values of joints that do not move. If omitted, attempts start near the
+        targets, and joints that do not move are neutral (within their limits).
     limits : True for the model's, False for none, or (lower, upper), numbers or (nq,) each. They are hard bounds.
-    weights : a number, or two (of metres, of radians), or {frame: weight}. 1 m counts as much as 1 rad unless given.
-    posture : (…, nq): among all solutions near the one found, the one nearest to it. Also the first start without q0.
-        Of a path: one for all of its poses, (…) without the length; a closed path then closes in q, too.
+    weights : a number, or two (of metres, of radians), or {frame: weight}. By default 1 m counts as much as
+        1 rad.
+    posture : (…, nq): of all solutions near the first one, the result is the one nearest to this configuration. It is
+        also the initial guess without q0. A path has one posture for all of its poses, (…) without the length; a
+        closed path then closes in q, too.
     locked : names of joints that keep their values in q0, or {joint: value}.
     path : the last leading dimension of the targets is a path: each pose starts from the solution of the one before,
         so that q is as continuous as the targets. Without q0 a path that is lost on its way is tried again from other
         solutions of its first pose.
-    restarts : how many times a row starts again, elsewhere, before it gives up.
+    restarts : how many times a sample starts again, elsewhere, before it gives up.
     tol : the residual [m and rad] that counts as success; 1e-6, in float32 1e-4.
-    seed : of the starts: a number, or a NumPy generator. Equal seeds give equal results.
+    seed : of the initial guesses: a number, or a NumPy generator. Equal seeds give equal results.
 
     Returns
     -------
@@ -89,16 +91,16 @@ def inverse_kinematics(
     Levenberg–Marquardt on the configuration manifold, in compiled code, with steps within the bounds. A target that
     cannot be reached ends at a local minimum of the residual, the best of all attempts, with success False. Mimic
     joints and couplings hold exactly, closed loops to 1e-10; other constraints do not restrict configurations. NaN in
-    a target gives NaN in its row. A row's result does not depend on the other rows. Collisions are not considered.
+    a target gives NaN in its sample. The result of a sample does not depend on the others. Collisions are ignored.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.panda_arm()
     >>> T = sixd.pose(arm, [0.3, -0.4, 0.1, -2.0, 0.2, 1.8, 0.8], "tool")
-    >>> found = sixd.inverse_kinematics(arm, "tool", T)
-    >>> bool(found.success), bool(np.abs(sixd.pose(arm, found.q, "tool") - T).max() < 1e-6)
+    >>> result = sixd.inverse_kinematics(arm, "tool", T)
+    >>> bool(result.success), bool(np.abs(sixd.pose(arm, result.q, "tool") - T).max() < 1e-6)
     (True, True)
     """
-    # imported when it is needed: it takes as long as the rest of this folder
+    # imported when needed: it takes as long as the rest of this folder
     from sixd.ik.iteration import IKProblem
     from sixd.ik.search import Search, nothing
     from sixd.ik.starts import known_starts
@@ -107,7 +109,7 @@ def inverse_kinematics(
     require_system(where, model, frame, target)
     space = Coordinates(where, model)
     wanted = read_targets(where, model, frame, target, weights)
-    freedoms, held = space.locked(locked)
+    dofs, held = space.locked(locked)
     lower, upper = space.limits(limits)
     restarts = whole(where, "restarts", restarts, 0)
     if restarts > MOST_RESTARTS:
@@ -117,18 +119,18 @@ def inverse_kinematics(
     if not isinstance(path, (bool, np.bool_)):
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     seed = _seed(where, seed)
-    rows = _read_rows(where, space, wanted, q0, posture, path)
-    dtype = rows.dtype
+    samples = _read_samples(where, space, wanted, q0, posture, path)
+    dtype = samples.dtype
     tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad")
 
-    start = None if rows.q0 is None else space.inner(_with(rows.q0, held))
-    near = None if rows.posture is None else space.inner(_with(rows.posture, held))
-    first = [x[:, 0] for x in rows.targets] if path and rows.size else rows.targets
-    problem = IKProblem(space.system, wanted.tasks, freedoms, dtype=dtype)
+    start = None if samples.q0 is None else space.inner(_with(samples.q0, held))
+    near = None if samples.posture is None else space.inner(_with(samples.posture, held))
+    first = [x[:, 0] for x in samples.targets] if path and samples.size else samples.targets
+    problem = IKProblem(space.system, wanted.tasks, dofs, dtype=dtype)
     base = _neutral(space, list(problem.boxed.values()), lower, upper, held)
     search = Search(problem, first, wanted.weights, lower, upper, tolerance, near)
-    if not rows.size:
-        return _result(space, nothing(rows.rows, space.system.nq), rows.batch, dtype)
+    if not samples.size:
+        return _result(space, nothing(samples.number, space.system.nq), samples.batch, dtype)
     moving = np.zeros(space.system.nq, bool)
     moving[list(search.code.moving)] = True
     attempts = restarts + (start is None and near is None)
@@ -141,21 +143,21 @@ def inverse_kinematics(
         start = np.where(moving, starts.nearest(0, first), base)
     start = _clipped(problem, start, lower, upper)
     if path:
-        tries = restarts if q0 is None else 0  # a path from q0 stays the one from q0
-        found = search.along(start, rows.targets, starts, restarts, tries, int(chosen))
+        tries = restarts if q0 is None else 0  # a path from q0 is never tried from elsewhere
+        result = search.along(start, samples.targets, starts, restarts, tries, int(chosen))
     else:
-        found = search.all(start, starts, restarts, int(chosen))
-    return _result(space, found, rows.batch, dtype)
+        result = search.all(start, starts, restarts, int(chosen))
+    return _result(space, result, samples.batch, dtype)
 
 
-class _RowsGiven(NamedTuple):
-    """Arrays of rows: targets (n, …), of a path (n, length, …); q0 and posture (n, nq) of the model, or None."""
+class SampleArrays(NamedTuple):
+    """Arrays of n samples: targets (n, …), of a path (n, length, …); q0 and posture (n, nq) of the model, or None."""
 
     targets: list[Array]
     q0: Array | None
     posture: Array | None
     batch: tuple[int, ...]
-    rows: int
+    number: int
     dtype: str
 
     @property
@@ -164,16 +166,15 @@ class _RowsGiven(NamedTuple):
         return math.prod(self.batch)
 
 
-def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture: Any, path: bool) -> _RowsGiven:
+def _read_samples(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture: Any, path: bool) -> SampleArrays:
     """The arrays of a call, checked, with their leading dimensions as one."""
     arguments = list(wanted.arguments)
-    given = [name for name, x in (("q0", q0), ("posture", posture)) if x is not None]
-    for name, x in (("q0", q0), ("posture", posture)):
-        if x is not None:
-            argument = space.argument(name, x)
-            prepare(where, [argument])  # its own shape first
-            require_unit_quaternions(where, space.model, name, np.asarray(x))
-            arguments.append(argument._replace(value=np.asarray(x)[..., None, :]) if path else argument)
+    configurations = {name: x for name, x in (("q0", q0), ("posture", posture)) if x is not None}
+    for name, x in configurations.items():
+        argument = space.argument(name, x)
+        prepare(where, [argument])  # its own shape first
+        require_unit_quaternions(where, space.model, name, np.asarray(x))
+        arguments.append(argument._replace(value=np.asarray(x)[..., None, :]) if path else argument)
     arrays, batch, kind = prepare(where, arguments)
     if kind is object:
         raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers.")
@@ -189,10 +190,10 @@ def _read_rows(where: str, space: Coordinates, wanted: Wanted, q0: Any, posture:
 
     targets = [flat(x, task.shape) for x, task in zip(arrays, tasks, strict=False)]
     others = {}
-    for name, x in zip(given, arrays[len(tasks) :], strict=True):
+    for name, x in zip(configurations, arrays[len(tasks) :], strict=True):
         whole = flat(x, (space.model.nq,))
         others[name] = whole[:, 0] if path and batch[-1] else whole.reshape(-1, space.model.nq)[:n]
-    return _RowsGiven(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
+    return SampleArrays(targets, others.get("q0"), others.get("posture"), batch, n, dtype)
 
 
 def _seed(where: str, seed: Any) -> Any:
@@ -221,26 +222,26 @@ def _with(q: Array, held: dict[int, float]) -> Array:
 def _clipped(problem: IKProblem, q: Array, lower: Array, upper: Array) -> Array:
     """Configurations within the bounds of coordinates on the real line; locked ones stay."""
     q = np.array(q)
-    places = [i for freedom, i in problem.boxed.items() if freedom not in problem.locked]
+    places = [i for dof, i in problem.boxed.items() if dof not in problem.locked]
     q[:, places] = np.clip(q[:, places], lower[places], upper[places])
     return q
 
 
-def _result(space: Coordinates, found: Found, batch: tuple[int, ...], dtype: str) -> InverseKinematics:
+def _result(space: Coordinates, result: SearchResult, batch: tuple[int, ...], dtype: str) -> InverseKinematics:
     from sixd.ik.iteration import CLOSED
 
-    apart = ~found.success & (found.closed > CLOSED[dtype])
+    apart = ~result.success & (result.closed > CLOSED[dtype])
     if apart.any():
-        count = f"{int(apart.sum())} of {apart.size} rows"
+        count = f"{int(apart.sum())} of {apart.size} samples"
         warnings.warn(
             f"{space.where}: constraints of {space.model.name!r} do not hold in {count}, by up to "
-            f"{found.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
+            f"{result.closed[apart].max():.1e}; their success is False. Start elsewhere: q0, or more restarts.",
             SimulationWarning,
             stacklevel=3,
         )
-    q = np.array(found.q, dtype)
-    q[np.isnan(found.residual)] = np.nan
-    numbers = (found.residual.astype(dtype), found.success, found.iterations, found.slope.astype(dtype))
+    q = np.array(result.q, dtype)
+    q[np.isnan(result.residual)] = np.nan
+    numbers = (result.residual.astype(dtype), result.success, result.iterations, result.gradient.astype(dtype))
     residual, success, iterations, gradient = (x.reshape(batch)[()] for x in numbers)
     outer = space.outer(q.reshape(-1, q.shape[-1]))
     return InverseKinematics(outer.reshape(*batch, outer.shape[-1]), residual, success, iterations, gradient)

@@ -1,9 +1,9 @@
-"""One iteration of Levenberg and Marquardt with bounds, as a traced program, and the recipe that repeats it.
+"""One Levenberg-Marquardt iteration with bounds, as a traced program, and the recipe that repeats it.
 
 The merit is F = ½ Σ (w r)² + ½ ρ Σ (φ + y/ρ)²: weighted errors of the tasks, and constraints φ = 0 with multipliers y,
 which are updated where F is stationary (an augmented Lagrangian, so that loops stay closed where targets cannot be
-reached). An iteration evaluates F, its gradient g and the matrix H of Gauss and Newton at a trial; takes it if F is
-smaller; and solves min ½ dᵀ(H + μ F 1)d + gᵀd within the bounds of the joints for the next trial. The damping μ F
+reached). An iteration evaluates F, its gradient g and the Gauss-Newton matrix H at a trial; accepts it if F is smaller;
+and solves min ½ dᵀ(H + μ F 1)d + gᵀd within the bounds of the joints for the next trial. The damping μ F
 vanishes with the error, which keeps quadratic convergence also at singular solutions [J. Fan, Y. Yuan, "On the
 quadratic convergence of the Levenberg–Marquardt method without nonsingularity assumption", *Computing* 74 (2005); T.
 Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg–Marquardt method", *IEEE Trans. Robotics* 27
@@ -18,30 +18,29 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.linear.dense import solve_free
 from sixd.ik.task_rows import FrameTask, joint_slices, posture_error, squared
-from sixd.model.joints import Joint
 from sixd.model.system import System
-from sixd.simulation.nonsmooth.impulses.responses import solve_free
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 from sixd.trace.derivative import directional
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Recipe, Stages, trace_stages
 
-RUNNING, FOUND, STALLED, STATIONARY = 0, 1, 2, 3  # status of a row
+RUNNING, REACHED, STALLED, STATIONARY = 0, 1, 2, 3  # status of a sample
 _PENALTY = {"float64": 1e4, "float32": 1e2}  # ρ: multipliers gain four digits in each update
 CLOSED = {"float64": 1e-10, "float32": 1e-5}  # constraints hold
 _MOST_DAMPED = 1e12
 _ROUNDING = {"float64": 1e-15, "float32": 5e-7}  # of F
-_RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for freedoms that change nothing
-_LONGEST, _LONGER = 60, 300  # iterations of an attempt; to a minimum of a target out of reach, or to a posture
-_NEAR = 1e-6  # m² and rad²: nearer than that it goes on
+_RIDGE = {"float64": 1e-12, "float32": 1e-6}  # of H, for degrees of dof that change nothing
+_LONGEST, _LONGER = 60, 300  # iterations of an attempt; of one to a target out of reach or to a posture
+_NEAR = 1e-6  # m² and rad²: an attempt this near goes on
 _SLOW, _PATIENCE = 0.7, 4  # an attempt ends after so many iterations that leave more than this part of F
 
 
 @dataclass(frozen=True)
 class IKProblem:
-    """What is solved for: tasks, freedoms that may not move, and one of the modes.
+    """What is solved for: tasks, locked degrees of dof, and a mode.
 
     "search" gives an attempt up early; "finish" does not; "exact" has second derivatives in H, too, which is better
     near a minimum that does not reach the targets, and may be worse elsewhere; "posture" looks for the solution
@@ -66,14 +65,14 @@ class IKProblem:
 
     @cached_property
     def boxed(self) -> dict[int, int]:
-        """Freedoms whose joints have coordinates on the real line, with the place of theirs in q."""
-        found: dict[int, int] = {}
+        """Degrees of dof whose coordinates are real numbers, with their places in q."""
+        places: dict[int, int] = {}
         v = 0
         for joint, i in joint_slices(self.system):
-            if type(joint).integrate is Joint.integrate:
-                found |= {v + k: i.start + k for k in range(joint.nv)}
+            if joint.is_vector_space:
+                places |= {v + k: i.start + k for k in range(joint.nv)}
             v += joint.nv
-        return found
+        return places
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -106,7 +105,7 @@ class IKProblem:
         return np.concatenate(phi), np.concatenate(A)
 
     def branch(self, q: Array) -> Scalar:
-        """A scalar above 0 unless a constraint vanishes where it is not wanted to."""
+        """A scalar that is positive unless a constraint is on a wrong branch."""
         return reduce(minimum, [c.branch(self.system, q) for c in self.system.constraints], 1)
 
     def evaluate(self, q: Array, y: Array, given: dict[str, Any]) -> tuple[Scalar, Array, Array, Scalar, Array]:
@@ -114,7 +113,7 @@ class IKProblem:
         r, J = self.errors(q, given)
         phi, A = self.closures(q)
         square, wanted, D = squared(r), r, J
-        if self.posture:  # the tasks are constraints, and the way to the posture is to be short
+        if self.posture:  # the tasks are constraints, the distance to the posture is the objective
             phi, A = np.concatenate([r, phi]), np.concatenate([J, A])
             wanted, D = posture_error(self.system, q, given["posture"]), np.eye(self.system.nv, dtype=int)
         penalty = _PENALTY[self.dtype]
@@ -125,28 +124,26 @@ class IKProblem:
         return merit, gradient, H, square, phi
 
     def _second(self, q: Array, gradient: Array) -> Array:
-        """The symmetric part of the derivative of the gradient along the freedoms."""
+        """The symmetric part of the derivative of the gradient along the degrees of dof."""
         rates = np.array([self.system.configuration_rate(q, e) for e in np.eye(self.system.nv, dtype=int)])
         H = directional(list(gradient), list(q), rates)
         return (H + H.T) / 2
 
     @cached_property
     def pattern(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-        """Freedoms that move, and the entries (i, j), i ≥ j, of H among them that are not zero by structure."""
+        """Degrees of dof that move, and the structural nonzeros (i, j), i ≥ j, of H among them."""
         system = self.system
-        found: dict[str, Any] = {}
+        pattern: list[Any] = []
 
         def entries(q: Array, y: Array, *arrays: Any) -> Any:
             _, gradient, H, _, _ = self.evaluate(q, y, dict(zip(self.shapes, arrays, strict=True)))
             moving = [i for i in range(system.nv) if is_structural_nonzero(gradient[i]) and i not in self.locked]
-            found["freedoms"] = tuple(moving)
-            found["entries"] = tuple(
-                (i, j) for i in moving for j in moving if j <= i and (i == j or is_structural_nonzero(H[i, j]))
-            )
+            pairs = [(i, j) for i in moving for j in moving if j <= i]
+            pattern[:] = tuple(moving), tuple((i, j) for i, j in pairs if i == j or is_structural_nonzero(H[i, j]))
             return np.zeros(1)
 
         trace(entries, {"q": (system.nq,), "y": (self.constraints,), **self.shapes}, self.dtype)
-        return found["freedoms"], found["entries"]
+        return pattern[0], pattern[1]
 
     @cached_property
     def loops(self) -> int:
@@ -163,17 +160,15 @@ class IKProblem:
     @cached_property
     def constraints(self) -> int:
         """The number h of constraints."""
-        found: list[int] = []
+        counts: list[int] = []
 
         def count(q: Array, *arrays: Any) -> Any:
-            rows = self.loops
-            if self.posture:
-                rows += len(self.errors(q, dict(zip(self.shapes, arrays, strict=True)))[0])
-            found.append(rows)
+            tasks = len(self.errors(q, dict(zip(self.shapes, arrays, strict=True)))[0]) if self.posture else 0
+            counts.append(self.loops + tasks)
             return np.zeros(1)
 
         trace(count, {"q": (self.system.nq,), **self.shapes}, self.dtype)
-        return found[0]
+        return counts[0]
 
 
 def is_structural_nonzero(x: Any) -> bool:
@@ -182,15 +177,15 @@ def is_structural_nonzero(x: Any) -> bool:
 
 
 class Iteration:
-    """The program of one iteration. ``changing`` are the arrays that it replaces, the last a flag: 1 if it ended."""
+    """The program of one iteration. It replaces the arrays ``changing``; the last is a flag, 1 if the attempt ended."""
 
     def __init__(self, problem: IKProblem) -> None:
         self.problem = problem
-        self.freedoms, self.entries = problem.pattern
-        nq, n, h = problem.system.nq, len(self.freedoms), problem.constraints
+        self.dofs, self.entries = problem.pattern
+        nq, n, h = problem.system.nq, len(self.dofs), problem.constraints
         self.changing: dict[str, tuple[int, ...]] = {
             "q": (nq,), "trial": (nq,), "merit": (), "g": (n,), "H": (len(self.entries),), "expected": (),
-            "damping": (), "growth": (), "y": (h,), "phi": (h,), "branch": (), "square": (), "slope": (), "slow": (),
+            "damping": (), "growth": (), "y": (h,), "phi": (h,), "branch": (), "square": (), "gradient": (), "slow": (),
             "count": (), "closed": (), "status": (), "ended": (),
         }  # fmt: skip
 
@@ -205,18 +200,18 @@ class Iteration:
         problem, new = self.problem, dict(old)
         y = old["y"]
 
-        # the trial is taken if the merit decreases
+        # accept the trial if the merit decreases
         merit, gradient, H, square, phi = problem.evaluate(old["trial"], y, old)
         first = old["merit"] > _LARGEST
-        # changes below rounding do not decide
+        # ignore changes below rounding
         rounding = old["merit"] * _ROUNDING[problem.dtype]
         better = merit < where(first, np.inf, old["merit"] + rounding)
-        found = {
-            "q": old["trial"], "merit": merit, "g": gradient[list(self.freedoms)],
+        accepted = {
+            "q": old["trial"], "merit": merit, "g": gradient[list(self.dofs)],
             "H": np.array([H[e] for e in self.entries]), "square": square, "phi": phi,
             "branch": problem.branch(old["trial"]),
         }  # fmt: skip
-        for name, x in found.items():
+        for name, x in accepted.items():
             new[name] = where(better, x, old[name]) if np.size(x) else x
         gain = where(old["expected"] < rounding * 10, 1, (old["merit"] - merit) / old["expected"])
         cube = (gain * 2 - 1) * (gain * 2 - 1) * (gain * 2 - 1)
@@ -228,16 +223,16 @@ class Iteration:
         new["damping"] = damping = maximum(damping, 1e-9)
 
         # the next trial
-        d, new["slope"], new["expected"] = self._bounded_step(new, old)
+        d, new["gradient"], new["expected"] = self._bounded_step(new, old)
         new["trial"] = self._moved(new["q"], d, old)
         new["count"] = old["count"] + 1
 
-        # where it ends
+        # whether it ends
         tolerance, searching = old["tolerance"], problem.mode == "search"
         reached = new["square"] <= tolerance * tolerance
         # near singular solutions the gradient is small before the error is
         limit = tolerance * minimum(sqrt(new["square"]), 1) if searching else tolerance
-        still = new["slope"] <= limit
+        still = new["gradient"] <= limit
         stuck = (damping > _MOST_DAMPED) | (new["count"] >= (_LONGEST if searching else _LONGER))
         if searching:
             stuck = stuck | (new["slow"] > _PATIENCE)
@@ -249,31 +244,31 @@ class Iteration:
             reached = reached & closed
             hold = reached if problem.posture else closed
             reached = reached & still if problem.posture else reached
-            # stationary, but constraints do not hold: new multipliers, and the same point again
+            # stationary, but constraints do not hold: update the multipliers and evaluate the same point again
             update = still & ~hold & ~stuck
             new["y"] = where(update, y + new["phi"] * _PENALTY[problem.dtype], y)
             new["trial"] = where(update, new["q"], new["trial"])
             new["merit"] = where(update, np.inf, new["merit"])
             still = still & hold
-        status = where(reached, FOUND, where(still, STATIONARY, where(stuck, STALLED, RUNNING)))
-        # a row that is not a number ends at once, and says so
+        status = where(reached, REACHED, where(still, STATIONARY, where(stuck, STALLED, RUNNING)))
+        # NaN ends an attempt at once, and stays in its error and gradient
         lost = first & ~better
         status = where(lost, STALLED, status)
-        new["square"], new["slope"] = where(lost, square, new["square"]), where(lost, square, new["slope"])
+        new["square"], new["gradient"] = where(lost, square, new["square"]), where(lost, square, new["gradient"])
         before = old["ended"] > 0
         new["status"], new["ended"] = status, where(status > 0.5, 1, 0)
         kept = [where(before, old[name], new[name]) if np.size(new[name]) else new[name] for name in self.changing]
         return (*kept[:-1], where(before, 1, new["ended"]))
 
     def _bounded_step(self, at: dict[str, Any], given: dict[str, Any]) -> tuple[Array, Scalar, Scalar]:
-        """The step of the freedoms within the bounds, the size of the projected gradient, and the decrease expected.
+        """The step within the bounds, the largest entry of the projected gradient, and the expected decrease.
 
-        Freedoms on a bound to which the gradient pushes stay; those that would cross one stop there, and the others are
-        solved for again.
+        Coordinates that the gradient pushes against their bound stay there; those that would cross a bound stop at it,
+        and the others are solved for again.
         """
-        n, g, boxed = len(self.freedoms), at["g"], self.problem.boxed
+        n, g, boxed = len(self.dofs), at["g"], self.problem.boxed
         H = np.zeros((n, n), dtype=object)
-        place = {freedom: k for k, freedom in enumerate(self.freedoms)}
+        place = {dof: k for k, dof in enumerate(self.dofs)}
         for (i, j), x in zip(self.entries, at["H"], strict=True):
             H[place[i], place[j]] = H[place[j], place[i]] = x
         more = at["damping"] * at["merit"]
@@ -281,15 +276,15 @@ class Iteration:
         low: list[Any] = [None] * n
         high: list[Any] = [None] * n
         free: list[Any] = [True] * n
-        slope: Any = 0
-        for k, freedom in enumerate(self.freedoms):
-            if freedom not in boxed:
-                slope = maximum(slope, absolute(g[k]))
+        largest: Any = 0
+        for k, dof in enumerate(self.dofs):
+            if dof not in boxed:
+                largest = maximum(largest, absolute(g[k]))
                 continue
-            i = boxed[freedom]
+            i = boxed[dof]
             low[k], high[k] = given["lower"][i] - at["q"][i], given["upper"][i] - at["q"][i]
             free[k] = where(g[k] > 0, low[k], -high[k]) < 0
-            slope = maximum(slope, absolute(minimum(maximum(-g[k], low[k]), high[k])))
+            largest = maximum(largest, absolute(minimum(maximum(-g[k], low[k]), high[k])))
         d = solve_free(W, -g, free)
         held: list[Any] = [0] * n
         stays = list(free)
@@ -302,40 +297,38 @@ class Iteration:
             stop = np.array(held)
             d = stop + solve_free(W, -g - W @ stop, stays)
             d = np.array([minimum(maximum(x, low[k]), high[k]) if k in bounded else x for k, x in enumerate(d)])
-        return d, slope, -(g @ d) - (d @ (H @ d)) / 2
+        return d, largest, -(g @ d) - (d @ (H @ d)) / 2
 
     def _moved(self, q: Array, d: Any, given: dict[str, Any]) -> Array:
-        """The configuration (nq,) after a step of the freedoms, exactly within the bounds."""
+        """The configuration (nq,) after a step, exactly within the bounds."""
         step = np.zeros(self.problem.system.nv, dtype=object)
-        step[list(self.freedoms)] = d
+        step[list(self.dofs)] = d
         moved = np.array(self.problem.system.integrate_row(q, step))
-        for freedom in self.freedoms:
-            if freedom in self.problem.boxed:
-                i = self.problem.boxed[freedom]
+        for dof in self.dofs:
+            if dof in self.problem.boxed:
+                i = self.problem.boxed[dof]
                 moved[i] = minimum(maximum(moved[i], given["lower"][i]), given["upper"][i])
         return np.array([moved[i] if i in self.moving else q[i] for i in range(len(q))])
 
     @cached_property
     def moving(self) -> tuple[int, ...]:
         """The places in q of joints that move."""
-        found: list[int] = []
-        v, freedoms = 0, set(self.freedoms)
+        places: list[int] = []
+        v, dofs = 0, set(self.dofs)
         for joint, i in joint_slices(self.problem.system):
-            if freedoms & set(range(v, v + joint.nv)):
-                found += range(i.start, i.stop)
+            if dofs & set(range(v, v + joint.nv)):
+                places += range(i.start, i.stop)
             v += joint.nv
-        return tuple(found)
+        return tuple(places)
 
 
 _LARGEST = 1e30
 PATH_DAMPING = 1e-3  # a pose of a path is near the one before
-
-
-STATE = ("q", "damping", "y", "merit", "square", "slope", "closed", "branch", "slow", "count", "status")
+STATE = ("q", "damping", "y", "merit", "square", "gradient", "closed", "branch", "slow", "count", "status")
 
 
 def make_recipe(iteration: Iteration, most: int) -> Recipe:
-    """The recipe of up to ``most`` iterations of rows that have not ended; its state are the arrays of ``STATE``."""
+    """The recipe of up to ``most`` iterations of attempts that have not ended; its state are the arrays ``STATE``."""
     changing, shapes = iteration.changing, iteration.problem.shapes
 
     def step(stages: Stages, *arrays: Any) -> Any:
@@ -347,14 +340,14 @@ def make_recipe(iteration: Iteration, most: int) -> Recipe:
 
 
 def make_path_recipe(iteration: Iteration, most: int) -> Recipe:
-    """The recipe of up to ``most`` iterations for each pose of a path, from the solution before; targets are series."""
+    """The recipe of up to ``most`` iterations for each pose of a path, from the last solution; targets are series."""
     changing, shapes = iteration.changing, iteration.problem.shapes
     series = {name: shape for name, shape in shapes.items() if name.startswith("target")}
     constants = {name: shape for name, shape in shapes.items() if name not in series}
 
     def step(stages: Stages, *arrays: Any) -> Any:
         given = dict(zip((*STATE, *constants, *series), arrays, strict=True))
-        # each pose begins anew, but for q and the multipliers
+        # each pose keeps only q and the multipliers
         fresh = {name: np.zeros(changing[name]) if changing[name] else 0.0 for name in STATE}
         fresh |= {"q": given["q"], "y": given["y"], "damping": PATH_DAMPING}
         return _repeated(stages, iteration, fresh, given, most)
@@ -368,9 +361,9 @@ def _repeated(stages: Stages, iteration: Iteration, state: dict[str, Any], given
     changing, shapes = iteration.changing, iteration.problem.shapes
     start: dict[str, Any] = {name: np.zeros(shape) if shape else 0.0 for name, shape in changing.items()}
     start |= state | {"trial": state["q"], "merit": np.inf, "expected": 1.0, "growth": 2.0}
-    if isinstance(state["status"], Expr):  # rows that have ended stay as they are
+    if isinstance(state["status"], Expr):  # attempts that have ended stay as they are
         ended = state["status"] > 0.5
         start |= {"merit": where(ended, state["merit"], np.inf), "ended": where(ended, 1, 0)}
-    found = stages(iteration.program, *start.values(), *(given[name] for name in shapes), most=most)
-    after = dict(zip(changing, found, strict=True))
+    results = stages(iteration.program, *start.values(), *(given[name] for name in shapes), most=most)
+    after = dict(zip(changing, results, strict=True))
     return tuple(after[name] for name in STATE)

@@ -1,14 +1,14 @@
-"""The search of all rows for their targets: attempts with compiled iterations, rows compacted as they end.
+"""The search of all samples for their targets: attempts with compiled iterations.
 
-Each turn of the loop here does a few iterations of all rows that are left, in compiled code; a row whose attempt has
-failed goes on with its next start in the next turn, beside rows that are at their first.
+Each pass of the loop does a few iterations of all remaining samples, in compiled code. A sample whose attempt failed
+goes on from its next start in the next pass; samples that ended are removed from the arrays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError
 from sixd.ik.iteration import (
     CLOSED,
-    FOUND,
+    REACHED,
     RUNNING,
     STATE,
     IKProblem,
@@ -30,11 +30,11 @@ from sixd.runtime.routine import Rollout
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 
-CHUNK = 6  # iterations a turn
+CHUNK = 6  # iterations of a pass
 _ALONG = 40  # iterations of a pose of a path
-_FEW, _TURNS = 256, 4  # with fewer rows than that, so many chunks at once
+_FEW, _AT_ONCE = 256, 4  # up to so many samples do several chunks in a pass
 _DAMPING = 0.1
-_ASTRAY = 1e6  # added to the merit of rows whose loops are closed the wrong way
+_ASTRAY = 1e6  # added to the merit of samples whose loops are closed on a wrong branch
 
 
 class CompiledSearch(NamedTuple):
@@ -45,13 +45,13 @@ class CompiledSearch(NamedTuple):
     moving: tuple[int, ...]
 
 
-class Found(NamedTuple):
-    """Results of rows: q (n, nq), and (n,) each: error of the tasks, projected gradient, error of the constraints,
-    whether the targets are reached, iterations."""
+class SearchResult(NamedTuple):
+    """Results of n samples: q (n, nq), and (n,) each: error of the tasks, largest entry of the projected gradient,
+    error of the constraints, whether the targets are reached, iterations."""
 
     q: Array
     residual: Array
-    slope: Array
+    gradient: Array
     closed: Array
     success: Array
     iterations: Array
@@ -63,7 +63,7 @@ def compiled(problem: IKProblem, *, path: bool = False) -> CompiledSearch:
     def make() -> CompiledSearch:
         with watched(f"compiling inverse_kinematics for {problem.system.name!r}"):
             iteration = Iteration(problem)
-            if not iteration.freedoms:
+            if not iteration.dofs:
                 names = ", ".join(repr(t.frame) for t in problem.tasks)
                 raise ModelError(
                     f"inverse_kinematics: no joint of {problem.system.name!r} that is not locked moves {names}. Lock "
@@ -86,7 +86,7 @@ def compiled(problem: IKProblem, *, path: bool = False) -> CompiledSearch:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A problem with its rows: targets (n, …), weights (2 tasks,), limits (nq,) each, and the tolerance."""
+    """A problem with n samples: targets (n, …), weights (2 tasks,), limits (nq,) each, and the tolerance."""
 
     problem: IKProblem
     targets: list[Array]
@@ -107,7 +107,7 @@ class Search:
         return [np.asarray(x, dtype)[None] for x in numbers]
 
     def _state(self, q: Array) -> dict[str, Array]:
-        """The state of rows at the beginning of an attempt."""
+        """The state of samples at the beginning of an attempt."""
         n, dtype = len(q), self.problem.dtype
         state = {name: np.zeros(n, dtype) for name in STATE}
         return state | {
@@ -116,42 +116,46 @@ class Search:
         }  # fmt: skip
 
     def _iterate(self, state: dict[str, Array], targets: list[Array], posture: Array | None) -> dict[str, Array]:
-        turns = np.ones(1) if len(state["q"]) > _FEW else np.full(1, _TURNS)
+        chunks = np.ones(1) if len(state["q"]) > _FEW else np.full(1, _AT_ONCE)
         more = [] if posture is None else [posture]
-        found = self.code.rollout(turns, [*state.values(), *targets, *self._shared(), *more])
-        return dict(zip(STATE, found, strict=True))
+        after = self.code.rollout(chunks, [*state.values(), *targets, *self._shared(), *more])
+        return dict(zip(STATE, after, strict=True))
 
-    def run(self, q: Array, starts: Starts | None = None, restarts: int = 0, first: int = 0) -> Found:
-        """The best end of a row's attempts: from q (n, nq), then from ``restarts`` starts, from number ``first`` on."""
+    def run(self, q: Array, starts: Starts | None = None, restarts: int = 0, first: int = 0) -> SearchResult:
+        """The best attempt of each sample: from q (n, nq), then from ``restarts`` starts, numbered from ``first``."""
         n = len(q)
         nan = [np.full(n, np.nan) for _ in range(3)]
-        best = Found(np.array(q), nan[0], nan[1], nan[2], np.zeros(n, bool), np.zeros(n, int))
+        best = SearchResult(np.array(q), nan[0], nan[1], nan[2], np.zeros(n, bool), np.zeros(n, int))
         merit = np.full(n, np.inf)
         attempt = np.zeros(n, int)
-        rows, state, targets, posture = np.arange(n), self._state(q), self.targets, self.posture
-        left = np.ones(n, bool)  # rows of the state that are not finished
-        while len(rows):
+        samples, state, targets, posture = np.arange(n), self._state(q), self.targets, self.posture
+        left = np.ones(n, bool)  # samples of the state that have not ended
+        while len(samples):
             state = self._iterate(state, targets, posture)
             ended = np.flatnonzero(left & (state["status"] != RUNNING))
             if not len(ended):
                 continue
-            own = rows[ended]
-            success = state["status"][ended] == FOUND
+            own = samples[ended]
+            success = state["status"][ended] == REACHED
             best.iterations[own] += state["count"][ended].astype(int)
             value = np.where(success, -1.0, state["merit"][ended] + _ASTRAY * (state["branch"][ended] <= 0))
             better = value < merit[own]
             to, at = own[better], ended[better]
             merit[to] = value[better]
             best.q[to], best.residual[to] = state["q"][at], np.sqrt(state["square"][at])
-            best.slope[to], best.closed[to], best.success[to] = state["slope"][at], state["closed"][at], success[better]
-            # rows that go on, from another start; NaN in a target gives NaN in every attempt
+            best.gradient[to], best.closed[to], best.success[to] = (
+                state["gradient"][at],
+                state["closed"][at],
+                success[better],
+            )
+            # samples that go on from another start; NaN in a target gives NaN in every attempt
             attempt[own] += 1
-            again = ~success & (attempt[own] <= restarts) & ~np.isnan(state["slope"][ended])
+            again = ~success & (attempt[own] <= restarts) & ~np.isnan(state["gradient"][ended])
             if starts is not None and again.any():
                 self._restart(starts, state, ended[again], attempt[own[again]] - 1 + first, targets)
             left[ended[~again]] = False
             if left.sum() < 0.8 * len(left):
-                rows, state = rows[left], {name: x[left] for name, x in state.items()}
+                samples, state = samples[left], {name: x[left] for name, x in state.items()}
                 targets = [x[left] for x in targets]
                 posture = None if posture is None else posture[left]
                 left = left[left]
@@ -160,7 +164,7 @@ class Search:
     def _restart(
         self, starts: Starts, state: dict[str, Array], at: Array, attempt: Array, targets: list[Array]
     ) -> None:
-        """Put rows of the state at the start of their next attempts."""
+        """Put samples of the state at the start of their next attempts."""
         fresh = np.empty((len(at), state["q"].shape[1]))
         for k in np.unique(attempt):
             these = attempt == k
@@ -172,46 +176,48 @@ class Search:
             if name not in ("q", "damping"):
                 state[name][at] = 0
 
-    def part(self, rows: Array, mode: str = "search") -> Search:
-        """The search of some rows, in that mode."""
-        posture = None if self.posture is None else self.posture[rows]
+    def part(self, samples: Array, mode: str = "search") -> Search:
+        """The search of some samples, in a mode."""
+        posture = None if self.posture is None else self.posture[samples]
         problem = replace(self.problem, mode=mode)
-        return replace(self, problem=problem, targets=[x[rows] for x in self.targets], posture=posture)
+        return replace(self, problem=problem, targets=[x[samples] for x in self.targets], posture=posture)
 
-    def all(self, q: Array, starts: Starts, restarts: int, first: int) -> Found:
-        """Search; then lead rows that found nothing to a minimum, and those that did near the posture."""
+    def all(self, q: Array, starts: Starts, restarts: int, first: int) -> SearchResult:
+        """Search; then lead samples without a solution to a minimum, and solutions to the posture."""
         plain = replace(self, posture=None)
-        found = plain.run(q, starts, restarts, first)
-        lost = ~found.success & np.isfinite(found.residual)
+        results = plain.run(q, starts, restarts, first)
+        lost = ~results.success & np.isfinite(results.residual)
         for mode in ("exact", "finish", "exact"):
-            good = (found.slope <= self.tolerance) & (found.closed <= CLOSED[self.problem.dtype])
-            rows = np.flatnonzero(lost & ~found.success & ~good)
-            if len(rows):
-                new = plain.part(rows, mode).run(found.q[rows])
-                _take(found, rows, new, np.isfinite(new.residual))
-        if self.posture is not None and found.success.any():
-            self._to_posture(plain, found)
-        return found
+            good = (results.gradient <= self.tolerance) & (results.closed <= CLOSED[self.problem.dtype])
+            samples = np.flatnonzero(lost & ~results.success & ~good)
+            if len(samples):
+                new = plain.part(samples, mode).run(results.q[samples])
+                _update(results, samples, new, np.isfinite(new.residual))
+        if self.posture is not None and results.success.any():
+            self._to_posture(plain, results)
+        return results
 
-    def _to_posture(self, plain: Search, found: Found) -> None:
-        """Move solutions along the others to the one nearest to the posture; where it is singular, to one near it."""
+    def _to_posture(self, plain: Search, results: SearchResult) -> None:
+        """Move each solution to the nearby one nearest to the posture; where that is singular, to one near it."""
         assert self.posture is not None
-        rows = np.flatnonzero(found.success)
-        new = self.part(rows, "posture").run(found.q[rows])
+        samples = np.flatnonzero(results.success)
+        new = self.part(samples, "posture").run(results.q[samples])
         short = np.flatnonzero(~new.success & np.isfinite(new.residual))
         if len(short):
-            again = plain.part(rows[short]).run(new.q[short])
-            _take(new, short, again, again.success)
-        system, posture = self.problem.system, self.posture[rows]
-        away = [np.linalg.norm(system.difference(posture, x), axis=1) for x in (found.q[rows], new.q)]
-        _take(found, rows, new, new.success & (away[1] <= away[0]))
+            again = plain.part(samples[short]).run(new.q[short])
+            _update(new, short, again, again.success)
+        system, posture = self.problem.system, self.posture[samples]
+        away = [np.linalg.norm(system.difference(posture, x), axis=1) for x in (results.q[samples], new.q)]
+        _update(results, samples, new, new.success & (away[1] <= away[0]))
 
-    def along(self, q: Array, targets: list[Array], starts: Starts, restarts: int, tries: int, first: int) -> Found:
+    def along(
+        self, q: Array, targets: list[Array], starts: Starts, restarts: int, tries: int, first: int
+    ) -> SearchResult:
         """The solutions of paths, targets (n, length, …): each pose from the solution of the one before.
 
-        Where a path is lost, for another solution of its first pose may lead to its end, it is tried again from up to
-        ``tries`` starts; the one that goes farthest is kept. With a posture it is then followed once more, by the
-        solutions nearest to that.
+        A path that is lost is tried again from up to ``tries`` starts, since another solution of its first pose may
+        lead to its end; the try that goes farthest is kept. With a posture, the path is then followed once more by
+        the solutions nearest to the posture.
         """
         plain = replace(self, posture=None)
         best = plain._one_path(plain.all(q, starts, restarts, first), targets)
@@ -225,45 +231,46 @@ class Search:
             start[:, moving] = starts.nearest(k, part.targets)[:, moving]
             new = part._one_path(part.run(start), own)
             farther = new.success.sum(axis=1) > best.success[lost].sum(axis=1)
-            _take(best, lost, new, farther)
+            _update(best, lost, new, farther)
         if self.posture is not None and best.success[:, 0].any():
             self._near_posture(plain, best, targets)
         return best
 
-    def _near_posture(self, plain: Search, best: Found, targets: list[Array]) -> None:
-        """Replace paths by those of the solutions nearest to the posture, unless these are lost earlier."""
-        rows = np.flatnonzero(best.success[:, 0])
-        part, own = self.part(rows), [x[rows] for x in targets]
-        first = Found(*(x[rows, 0] for x in best))._replace(iterations=np.zeros(len(rows), int))
-        part._to_posture(plain.part(rows), first)
-        new = part.part(np.arange(len(rows)), "posture")._one_path(first, own)
-        # where the nearest is not found, as at singular poses, one near it
+    def _near_posture(self, plain: Search, best: SearchResult, targets: list[Array]) -> None:
+        """Replace paths by those nearest to the posture, unless these are lost earlier."""
+        samples = np.flatnonzero(best.success[:, 0])
+        part, own = self.part(samples), [x[samples] for x in targets]
+        first = SearchResult(*(x[samples, 0] for x in best))._replace(iterations=np.zeros(len(samples), int))
+        part._to_posture(plain.part(samples), first)
+        new = part.part(np.arange(len(samples)), "posture")._one_path(first, own)
+        # where the search for the nearest fails, as at singular poses, one near it
         short = np.nonzero(~new.success & np.isfinite(new.residual))
         again = replace(plain, targets=[x[short] for x in own]).run(new.q[short])
-        _take(new, short, again, again.success)
-        _take(best, rows, new, new.success.sum(axis=1) >= best.success[rows].sum(axis=1))
+        _update(new, short, again, again.success)
+        _update(best, samples, new, new.success.sum(axis=1) >= best.success[samples].sum(axis=1))
 
-    def _one_path(self, first: Found, targets: list[Array]) -> Found:
+    def _one_path(self, first: SearchResult, targets: list[Array]) -> SearchResult:
         code = compiled(self.problem, path=True)
         state = self._state(first.q)
         more = [] if self.posture is None else [self.posture]
-        found = code.rollout(np.ones(targets[0].shape[1]), [*state.values(), *self._shared(), *more, *targets])
-        after = dict(zip(STATE, found, strict=True))
+        results = code.rollout(np.ones(targets[0].shape[1]), [*state.values(), *self._shared(), *more, *targets])
+        after = dict(zip(STATE, results, strict=True))
         iterations = after["count"].astype(int)
         iterations[:, 0] += first.iterations
-        return Found(
-            after["q"], np.sqrt(after["square"]), after["slope"], after["closed"], after["status"] == FOUND, iterations
-        )
+        success, residual = after["status"] == REACHED, np.sqrt(after["square"])
+        return SearchResult(after["q"], residual, after["gradient"], after["closed"], success, iterations)
 
 
-def nothing(n: int, nq: int) -> Found:
-    """The results of no rows."""
-    return Found(np.zeros((n, 0, nq)), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
+def nothing(n: int, nq: int) -> SearchResult:
+    """The results of no samples."""
+    return SearchResult(
+        np.zeros((n, 0, nq)), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool), np.zeros(0, int)
+    )
 
 
-def _take(found: Found, rows: Any, new: Found, taken: Array) -> None:
-    """Replace rows, by their indices, of results by the new ones that are ``taken``; iterations add up."""
-    found.iterations[rows] += new.iterations
-    at = tuple(k[taken] for k in rows) if isinstance(rows, tuple) else rows[taken]
-    for old, x in zip(found[:-1], new[:-1], strict=True):
-        old[at] = x[taken]
+def _update(results: SearchResult, samples: Array | tuple[Array, ...], new: SearchResult, better: Array) -> None:
+    """Replace the results of samples, by their indices, by the new ones that are ``better``; iterations add up."""
+    results.iterations[samples] += new.iterations
+    at = tuple(k[better] for k in samples) if isinstance(samples, tuple) else samples[better]
+    for old, x in zip(results[:-1], new[:-1], strict=True):
+        old[at] = x[better]

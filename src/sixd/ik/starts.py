@@ -1,9 +1,9 @@
-"""Where attempts start: configurations drawn once for all rows, of which each row takes the one nearest to its target.
+"""Initial guesses: configurations drawn once for all samples. Each sample starts from the one nearest to its target.
 
-The same configurations serve every row, so that a row's result does not depend on its place or its batch. Attempt k has
-a block of its own, of 128 configurations at first and half as many each time: near starts find most solutions, and
-rows for which these fail go on with any. Of 10,000 poses of a panda the first attempt finds 64 % (37 % from a start
-that is not chosen), of a ur5 57 % (31 %).
+The same configurations serve every sample, so that its result does not depend on its place or its batch. Attempt k has
+its own block, of 128 configurations at first and half as many each time: near starts find most solutions, and samples
+for which these fail go on from any. Of 10,000 poses of a panda the first attempt finds 64 % (37 % from an
+arbitrary start), of a ur5 57 % (31 %).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 _FIRST, _LEAST = 128, 2  # configurations of the first block, and of the last ones
-_BLOCK = 4096  # rows that are compared with a block at once
+_BLOCK = 4096  # samples that are compared with a block at once
 _LAST = "starts of the last inverse kinematics"
 
 
@@ -44,29 +44,29 @@ class Starts:
             self.features = np.hstack([self._start_features(k, T) for k, T in zip(self.near, poses, strict=True)])
 
     def nearest(self, attempt: int, targets: list[Array]) -> Array:
-        """The starts (rows, nq) of an attempt for targets (rows, …) of the tasks; only moving coordinates count."""
+        """The starts (n, nq) of an attempt for targets (n, …) of the tasks; only moving coordinates count."""
         block = slice(self.edges[attempt], self.edges[attempt + 1])
-        rows = len(targets[0])
+        n = len(targets[0])
         if not self.near:
-            return np.broadcast_to(self.table[block][0], (rows, self.table.shape[1]))
-        chosen = np.empty(rows, dtype=int)
-        for first in range(0, rows, _BLOCK):
-            part = slice(first, min(first + _BLOCK, rows))
+            return np.broadcast_to(self.table[block][0], (n, self.table.shape[1]))
+        chosen = np.empty(n, dtype=int)
+        for first in range(0, n, _BLOCK):
+            part = slice(first, min(first + _BLOCK, n))
             wanted = np.hstack([self._target_features(k, targets[k][part]) for k in self.near])
-            # a single row would be multiplied by other code, which rounds otherwise
+            # a single sample would be multiplied by other code, which rounds otherwise
             padded = np.vstack([wanted, np.zeros((-len(wanted) % 16, wanted.shape[1]))])
             with np.errstate(all="ignore"):  # targets that are not finite
                 chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
         return self.table[block][chosen]
 
-    # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), less what is the same for all starts ---------------
+    # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), minus what is the same for all starts ---------------
 
     def _start_features(self, k: int, T: Array) -> Array:
         p, (metres, radians) = T[:, :3, 3], self.weights[2 * k : 2 * k + 2] ** 2
-        found = [p * (-2 * metres), (p * p).sum(axis=1, keepdims=True) * metres]
+        features = [p * (-2 * metres), (p * p).sum(axis=1, keepdims=True) * metres]
         if self.tasks[k].kind == "pose":
-            found.append(T[:, :3, :3].reshape(-1, 9) * (-2 * radians))
-        return np.hstack(found)
+            features.append(T[:, :3, :3].reshape(-1, 9) * (-2 * radians))
+        return np.hstack(features)
 
     def _target_features(self, k: int, target: Array) -> Array:
         one = np.ones((len(target), 1))

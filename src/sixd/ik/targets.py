@@ -1,6 +1,6 @@
-"""Targets of frames: arrays are poses or positions, small classes are the others.
+"""Targets of frames: arrays for poses and positions, small classes for the others.
 
-Here the argument ``{frame: target}`` of users becomes tasks, which say what is compiled, and arrays.
+The argument ``{frame: target}`` becomes tasks, which say what is compiled, and arrays.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ROTATION = {8: 1e-6, 4: 1e-4}  # by the size of a number: how far R Rᵀ may be
 
 
 class IKTarget:
-    """Base of the targets that an array alone cannot tell."""
+    """Base of the targets that an array alone cannot express."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Orientation(IKTarget):
-    """The frame's axes are turned as the rotation matrix ``rotation`` (…, 3, 3), R_WF; its origin is anywhere."""
+    """The frame has the orientation ``rotation`` (…, 3, 3), the rotation matrix R_WF; its origin is anywhere."""
 
     rotation: Any
 
@@ -40,7 +40,7 @@ class Orientation(IKTarget):
 class Direction(IKTarget):
     """An ``axis`` of the frame ("x", "y", "z" or three numbers in it) points along ``along`` (…, 3), in world axes.
 
-    The error is the angle [rad] between both; a turn about the axis does not count.
+    The error is the angle [rad] between both; rotation about the axis is free.
     """
 
     along: Any
@@ -70,7 +70,7 @@ class CenterOfMass(IKTarget):
 @final
 @dataclass(frozen=True, eq=False)
 class RelativeTo(IKTarget):
-    """A target seen from another frame: of a pose (…, 4, 4), a position (…, 3), or any other but a centre of mass.
+    """A target in the coordinates of another frame: a pose (…, 4, 4), a position (…, 3), or any but a centre of mass.
 
     ``{"left_hand": sixd.RelativeTo("right_hand", T)}``: T is the pose of the left hand in the right hand's coordinates.
     """
@@ -93,9 +93,7 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
         if not frame:
             raise ShapeError(f"{where}: frame is an empty mapping, expected at least one {{frame: target}}.")
         if target is not None:
-            raise ScalarTypeError(
-                f"{where}: frame is a mapping and target is given too, expected targets in one place."
-            )
+            raise ScalarTypeError(f"{where}: frame is a mapping and target is not None, expected targets in one place.")
         wanted = dict(frame)
     else:
         if target is None:
@@ -113,7 +111,7 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
     tasks: list[FrameTask] = []
     arguments: list[Argument] = []
     shares: list[Array] = []
-    given = read_weights(where, weights, wanted)
+    pairs = read_weights(where, weights, wanted)
     for name, value in wanted.items():
         several = isinstance(value, (list, tuple)) and any(isinstance(x, IKTarget) for x in value)
         for one in value if several else [value]:
@@ -121,7 +119,7 @@ def read_targets(where: str, system: System, frame: Any, target: Any, weights: A
             label = f"the target of {name!r}"
             tasks.append(task)
             arguments.append(Argument(label, _checked(where, label, task, array), task.shape))
-            shares.append(given[name])
+            shares.append(pairs[name])
     return Wanted(tuple(tasks), arguments, np.array(shares).reshape(2 * len(tasks)))
 
 
@@ -157,6 +155,11 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
         if isinstance(target, Direction):
             return FrameTask("direction", frame, axis, other), target.along
         return FrameTask("look at", frame, axis, other), target.point
+    return _array_task(where, system, frame, target, other)
+
+
+def _array_task(where: str, system: System, frame: str, target: Any, other: str) -> tuple[FrameTask, Any]:
+    """The task of an array, which is a pose or a position."""
     if isinstance(target, type) or target is None:
         raise ScalarTypeError(f"{where}: the target of {frame!r} is {target!r}, expected an array or a target.")
     if isinstance(target, (str, System, Mapping)):
@@ -175,7 +178,7 @@ def _task(where: str, system: System, frame: Any, target: Any, other: str = "") 
     raise ShapeError(
         f"{where}: the target of {frame!r} has shape {shape}, expected a pose (…, 4, 4) or a position (…, 3). Others "
         f"are sixd.Orientation, Direction, LookAt, CenterOfMass and RelativeTo."
-        + (" A configuration is given by q0=…." if shape[-1:] == (system.nq,) else "")
+        + (" Pass a configuration as q0=…." if shape[-1:] == (system.nq,) else "")
     )
 
 
@@ -190,7 +193,7 @@ def _are_rotations(value: Any) -> bool:
 
 
 def _checked(where: str, label: str, task: FrameTask, value: Any) -> Array:
-    """The array of a target; raise if it has no rotations, or directions of no length. Rows with NaN pass."""
+    """The array of a target; raise if it has no rotations, or directions of no length. NaN passes."""
     require_unmasked(where, label, value)
     require_cpu(where, **{label: value})
     array = np.asarray(value)
@@ -217,7 +220,7 @@ def _checked(where: str, label: str, task: FrameTask, value: Any) -> Array:
 
 
 def shape_of(where: str, label: str, value: Any) -> tuple[int, ...]:
-    """The shape of an array that is given; raise if a list of lists has none."""
+    """The shape of an array; raise if a list of lists has none."""
     try:
         return np.shape(value)
     except ValueError:

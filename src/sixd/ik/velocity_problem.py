@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.jacobian import jacobian
+from sixd.algorithms.linear.active_set import ActiveSet, Bounds
+from sixd.algorithms.linear.responses import DenseResponse
 from sixd.algorithms.momentum import centroidal_matrix
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.ik.task_rows import joint_slices, posture_error, squared, total_mass
-from sixd.model.joints import Joint
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.runtime.routine import Rollout
-from sixd.simulation.nonsmooth.impulses.active_set import ActiveSet, Bounds
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt
 from sixd.trace.program import Program, trace
@@ -65,7 +64,7 @@ def _recipe(system: System, rates: tuple[Rate, ...], posture: bool, dtype: str) 
     shapes |= {f"weights {k}": (2,) for k in range(len(rates))}
     shapes |= {"lower": (nq,), "upper": (nq,), "fastest": (nv,), **dict.fromkeys(_NUMBERS, ())}
     response = DenseResponse(nv, nv)
-    solver = ActiveSet(response, nv, False, dtype)
+    solver = ActiveSet(response, nv, False, dtype, trace)
     make, judge = _programs(system, rates, shapes, dtype)
 
     def step(stages: Stages, qd: Array, residual: Any, solved: Any, *arrays: Any) -> Any:
@@ -114,7 +113,7 @@ def _programs(
         W = W + A.T @ A * _PENALTY if len(A) else W
         low, high, v = list(-given["fastest"]), list(given["fastest"]), 0
         for joint, i in joint_slices(system):
-            for k in range(joint.nv if type(joint).integrate is Joint.integrate else 0):
+            for k in range(joint.nv if joint.is_vector_space else 0):
                 x, most = q[i][k], given["fastest"][v + k]
                 low[v + k] = minimum(maximum((given["lower"][i][k] - x) / given["dt"], -most), most)
                 high[v + k] = maximum(minimum((given["upper"][i][k] - x) / given["dt"], most), -most)

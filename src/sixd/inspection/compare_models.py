@@ -327,7 +327,7 @@ class _Pairs:
 
     def _coordinates(self, i: int, j: int, q: Array) -> Array:
         """Return b's coordinates (n, nq) of a joint that put its body where a's coordinates q put it."""
-        if not isinstance(self.a.joints[i], (Free, Spherical)):
+        if not self.a.joints[i].has_quaternion:
             return q
         before, after = self._ahead(i, j), inverse_pose(self.aligned[i])
         first, last = quaternion_from_rotation(before[:3, :3]), quaternion_from_rotation(after[:3, :3])

@@ -14,10 +14,7 @@ import numpy as np
 from sixd.errors import LoadError, ModelWarning, ScalarTypeError
 from sixd.io.descriptions import PREFIX, find_description
 from sixd.io.files import Source, read_source, refuse_foreign
-from sixd.io.sdf.reader import read_sdf
-from sixd.io.spatial_v2.structures import from_mat, from_structure
 from sixd.io.srdf import add_srdf
-from sixd.io.urdf.reader import read_urdf
 from sixd.io.xacro_files import expand, is_xacro
 from sixd.io.xml import Element, parse
 from sixd.model import Model
@@ -101,16 +98,24 @@ class _Options(NamedTuple):
 def _read(source: str | bytes | os.PathLike[str] | IO[Any] | Mapping[str, Any], options: _Options) -> Model:
     floating_base, package_dirs, arguments, _ = options
     if isinstance(source, Mapping):
+        from sixd.io.spatial_v2.structures import from_structure  # each reader is imported when it is needed
+
         _without_arguments("a dictionary", arguments)
         return _without_floating(from_structure(source), floating_base)
     read = read_source(source)
     if read.data.startswith(b"MATLAB 5.0") or read.name.endswith(".mat"):
+        from sixd.io.spatial_v2.structures import from_mat
+
         _without_arguments(read.name, arguments)
         return _without_floating(from_mat(read.data, read.name), floating_base)
     read, root = _document(read, options, strict=True)
     if root.tag == "robot":
+        from sixd.io.urdf.reader import read_urdf
+
         return read_urdf(root, floating_base=bool(floating_base), package_dirs=package_dirs, folders=read.folders)
     if root.tag == "sdf":
+        from sixd.io.sdf.reader import read_sdf
+
         return read_sdf(read, root, floating_base=floating_base, package_dirs=package_dirs)
     if root.tag == "mujoco":
         from sixd.io.mjcf.reader import read_mjcf

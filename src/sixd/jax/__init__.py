@@ -20,6 +20,9 @@ On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on e
 ``sixd.cuda.check()`` counts rows that are not finite. On the CPU a call runs on one thread. Split arrays over
 devices by ``jax.shard_map``: without it JAX gathers them for a call.
 
+At the first use XLA calls the handler once with a known answer. If a version of jax fails this check, functions run
+through a Python callback on the CPU, with the same bits, and a warning says why.
+
 >>> import jax, sixd, sixd.jax  # doctest: +SKIP
 >>> arm = sixd.zoo.planar(2)  # doctest: +SKIP
 >>> force = jax.jit(lambda q, qd, qdd: sixd.jax.inverse_dynamics(arm, q, qd, qdd))  # doctest: +SKIP

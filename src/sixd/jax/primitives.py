@@ -9,10 +9,8 @@ Each array is one row for all, of the core shape, or has all the leading dimensi
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -21,45 +19,15 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from sixd.codegen.xla import ROOTS
-from sixd.engine.artifact import handlers
+from sixd.jax.handlers import TARGETS, register
 from sixd.jax.operators import Operator, Shape
-from sixd.runtime.cuda.driver import driver
-from sixd.runtime.xla import TABLE, PlanReference, load_handlers
+from sixd.runtime.xla import PlanReference, call_plan
 
-CPU, CUDA = "sixd_cpu", "sixd_cuda"  # names of the handlers
 _KEPT = 512  # operators that are called outside of jit, whose programs are kept
 
 call_p = Primitive("sixd_call")
 linear_p = Primitive("sixd_linear")
 call_p.multiple_results = linear_p.multiple_results = True
-
-
-# handlers ---------------------------------------------------------------------------------------
-
-
-@cache
-def _handlers() -> Any:
-    """The code of the handlers, which stays in memory; the version of XLA's interface is that of jaxlib."""
-    header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
-    for word, name in (("major", "MAJOR"), ("minor", "MINOR")):
-        found = re.search(rf"#define XLA_FFI_API_{name} (\d+)", header)
-        assert found is not None
-        TABLE.roots[ROOTS.index(word)] = int(found.group(1))
-    return load_handlers(handlers())
-
-
-@cache
-def _register(platform: str) -> None:
-    loaded = _handlers()
-    if platform == "cuda":
-        for name in ROOTS[3:]:
-            TABLE.roots[ROOTS.index(name)] = driver("sixd.jax").function_address(name)
-    jax.ffi.register_ffi_target(
-        CUDA if platform == "cuda" else CPU,
-        jax.ffi.pycapsule(loaded.address(platform)),
-        platform="CUDA" if platform == "cuda" else "cpu",
-    )
 
 
 # shapes -----------------------------------------------------------------------------------------
@@ -151,7 +119,9 @@ def _lower(platform: str, context: Any, *operands: Any, operator: Operator, by: 
     sizes = [
         0 if shape == core else math.prod(core) for shape, core in zip(shapes, operator.inputs, strict=True)
     ] + [math.prod(core) for core in operator.outputs]  # fmt: skip
-    _register(platform)
+    unit = np.dtype(operator.dtype).itemsize
+    if not register(platform):
+        return _lower_to_callback(context, operands, operator, rows, [unit * size for size in sizes])
     hold: PlanReference
     if platform == "cuda":
         devices = [d.local_hardware_id for d in jax.local_devices(backend="cuda")]
@@ -160,10 +130,26 @@ def _lower(platform: str, context: Any, *operands: Any, operator: Operator, by: 
         operands, sizes, unit = operands[operator.head :], sizes[operator.head :], 1
     else:
         number, hold = operator.cpu_plan(rows)
-        unit = np.dtype(operator.dtype).itemsize
     context.module_context.add_keepalive(hold)
     words = np.array([number, rows, *(unit * size for size in sizes), *operator.tail], dtype=np.int64)
-    return jax.ffi.ffi_lowering(CUDA if platform == "cuda" else CPU)(context, *operands, words=words)
+    return jax.ffi.ffi_lowering(TARGETS[platform])(context, *operands, words=words)
+
+
+def _lower_to_callback(
+    context: Any, operands: Sequence[Any], operator: Operator, rows: int, steps: Sequence[int]
+) -> Sequence[Any]:
+    """A Python callback that calls the CPU's code: for versions of jaxlib whose call frames are unknown."""
+    hold = operator.cpu_plan(rows)[1]
+
+    def call(*arrays: Any) -> tuple[np.ndarray, ...]:
+        results = tuple(np.empty(x.shape, x.dtype) for x in context.avals_out)
+        call_plan(hold.plan, rows, steps, [*map(np.ascontiguousarray, arrays), *results])
+        return results
+
+    results, _, _ = mlir.emit_python_callback(
+        context, call, None, operands, context.avals_in, context.avals_out, has_side_effect=False, returns_token=False
+    )
+    return results
 
 
 for _primitive in (call_p, linear_p):

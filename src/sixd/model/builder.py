@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from sixd.model.model import Model, joint_values, require_model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Shape, Visual
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import compose
 
 MASSLESS = Inertia(0.0)
@@ -51,7 +50,7 @@ class ModelBuilder:
     <Model 'pendulum': 1 bodies, nq = 1, nv = 1>
     """
 
-    def __init__(self, name: str = "model", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "model", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         if not isinstance(name, str):
             hint = "To extend a model use ModelBuilder.from_model." if isinstance(name, Model) else "Give a name."
             raise ScalarTypeError(f"ModelBuilder: name is {name!r}, expected a string. {hint}")
@@ -107,18 +106,18 @@ class ModelBuilder:
         parent: str,
         joint: Joint,
         *,
-        placement: Any = None,
+        placement: ArrayLike | None = None,
         inertia: Inertia | None = None,
         joint_name: str | None = None,
-        limits: Any = None,
-        damping: Any = 0.0,
-        friction: Any = 0.0,
-        armature: Any = 0.0,
-        stiffness: Any = 0.0,
-        rest: Any = None,
-        effort: Any = np.inf,
-        velocity: Any = np.inf,
-        link_pose: Any = None,
+        limits: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+        effort: ArrayLike = np.inf,
+        velocity: ArrayLike = np.inf,
+        link_pose: ArrayLike | None = None,
     ) -> None:
         """Add a body on a joint.
 
@@ -133,7 +132,7 @@ class ModelBuilder:
         damping, friction, armature, stiffness, effort, velocity : a number or (nv,).
         rest : position of the springs at rest, a number or (nq,); the neutral position if omitted.
         link_pose : (4, 4) pose of the body's named frame in its joint frame, if they differ; ``inertia`` and all that
-            is added to the body are then given in the named frame.
+            is added to the body are then in the named frame.
         """
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
@@ -149,8 +148,8 @@ class ModelBuilder:
                 has_constant_subspace(joint)  # raises if S has no rate; the rest is verified with numbers
             else:
                 verify_joint(joint, name=joint_name)
-        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
-        values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, given, strict=True)))
+        properties = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        values = validate.joint_properties(where, joint, dict(zip(PROPERTIES, properties, strict=True)))
         degrees = None if self.is_of_file else validate.in_degrees(joint, values["lower"], values["upper"])
         if degrees is not None:
             warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
@@ -161,14 +160,14 @@ class ModelBuilder:
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
 
-    def add_frame(self, name: str, parent: str, placement: Any = None) -> None:
+    def add_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> None:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
         where = f"add_frame {name!r}"
         self.claim(where, name)
         self.frames[name] = self._on(where, "body or frame", parent, placement)
 
-    def add_inertia(self, parent: str, inertia: Inertia, placement: Any = None) -> None:
-        """Add inertia to a body, or to the one that carries a frame; it is given in a frame at ``placement`` (4, 4)."""
+    def add_inertia(self, parent: str, inertia: Inertia, placement: ArrayLike | None = None) -> None:
+        """Add inertia to a body, or to the one that carries a frame; it refers to a frame at ``placement`` (4, 4)."""
         validate.require_inertia("add_inertia", inertia)
         base = self._on("add_inertia", "body or frame", parent, placement)
         entry = self.entries[base.body]
@@ -188,7 +187,7 @@ class ModelBuilder:
         constraint.verify(joints)
         self.constraints.append(constraint)
 
-    def add_configuration(self, name: str, q: Any) -> None:
+    def add_configuration(self, name: str, q: ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Add a named configuration, for ``model.configuration(name)``; one of the same name is replaced.
 
         ``q`` holds the coordinates (nq,) of the joints added so far, or is a mapping such as ``{"elbow": 0.5}``. Joints
@@ -206,7 +205,13 @@ class ModelBuilder:
         self.configurations[name] = validate.named_coordinates(where, joints, q)
 
     def add_visual(
-        self, parent: str, shape: Shape, placement: Any = None, *, color: Any = None, name: str = ""
+        self,
+        parent: str,
+        shape: Shape,
+        placement: ArrayLike | None = None,
+        *,
+        color: tuple[float, ...] | None = None,
+        name: str = "",
     ) -> None:
         """Add a shape to be drawn on a body or frame; it has no effect on the dynamics."""
         if not isinstance(shape, Shape):
@@ -251,8 +256,8 @@ class ModelBuilder:
             visuals=tuple(visuals),
             notes=tuple(self.notes),
             configurations={
-                name: named_configuration(joints, given, self.constraints).astype(float)
-                for name, given in self.configurations.items()
+                name: named_configuration(joints, values, self.constraints).astype(float)
+                for name, values in self.configurations.items()
             },
             disabled_collisions=tuple(self.disabled_collisions),
             **{key: np.concatenate(parts) for key, parts in values.items()},
@@ -261,7 +266,7 @@ class ModelBuilder:
             warn_of_zero_rows("build", model)
         return normalize_numbers(model)
 
-    def _on(self, where: str, kind: str, parent: str, placement: Any) -> Frame:
+    def _on(self, where: str, kind: str, parent: str, placement: ArrayLike | None) -> Frame:
         """Return a frame at ``placement`` in a body or frame added before."""
         base = look_up(where, kind, parent, self.frames)
         return Frame(base.body, compose(base.pose, validate.pose(f"{where}: placement", placement)), parent)

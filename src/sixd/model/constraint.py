@@ -18,7 +18,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning
 from sixd.model.joints import Joint
 from sixd.spatial.dual import derivative, duals, gradient, parts
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 
 if TYPE_CHECKING:
     from sixd.model.system import System
@@ -59,7 +59,7 @@ class Constraint:
         """Return A(q) qd (k,), linear in qd; by default the rate of ``position``."""
         return derivative(lambda x: self.position(system, x), q, system.configuration_rate(q, qd))[1]
 
-    def target(self, t: Any) -> Array | None:
+    def target(self, t: Scalar) -> Array | None:
         """Return b(t) (k,), or None if it is zero."""
         return None
 
@@ -117,7 +117,7 @@ class Explicit(Constraint):
     def verify(self, joints: Mapping[str, Joint]) -> None:
         """Raise if a dependent joint has coordinates that are not real numbers, such as a quaternion."""
         for name in self.dependent:
-            if type(joints[name]).integrate is not Joint.integrate:
+            if not joints[name].is_vector_space:
                 raise ModelError(
                     f"add_constraint: {self.label} makes joint {name!r} dependent, a {type(joints[name]).__name__}, "
                     f"expected joints with coordinates on the real line. Use sixd.Loop between two frames."
@@ -159,7 +159,7 @@ def warn_of_zero_rows(where: str, system: System, first: int = 0, level: int = 3
 def renamed(c: Constraint, joint: Callable[[str], str], frame: Callable[[str], str]) -> Constraint:
     """Return the constraint with other names for its joints and frames."""
 
-    def change(rename: Callable[[str], str], value: Any) -> Any:
+    def change(rename: Callable[[str], str], value: Scalar) -> Any:
         return rename(value) if isinstance(value, str) else tuple(map(rename, value))
 
     changes = {name: change(joint, getattr(c, name)) for name in c.joint_fields}

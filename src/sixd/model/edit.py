@@ -1,4 +1,4 @@
-"""New models from old ones: lock joints, take a subtree, attach a model, add constraints, frames and payloads.
+"""New models from old ones: lock joints, extract a subtree, attach a model, add constraints, frames and payloads.
 
 The functions behind the methods of ``Model`` that need a ``ModelBuilder``; ``register`` makes them known to
 that class, which this module and the builder import.
@@ -18,13 +18,13 @@ from sixd.errors import ModelError, ModelWarning, ScalarTypeError, ShapeError, l
 from sixd.model import validate
 from sixd.model.builder import ModelBuilder
 from sixd.model.constraint import Constraint, renamed, warn_of_zero_rows, with_followers
-from sixd.model.joints import Fixed, Free, Joint
+from sixd.model.joints import Fixed, Free
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
 from sixd.model.parts import FILE, PROPERTIES, Frame, Shape
 from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_object, is_zero, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, is_object, is_zero, require_scalars
 from sixd.spatial.transform import compose, pose_from_transform
 
 _EXAMPLE = "(sixd.Shape('box', (0.1, 0.1, 0.2)),)"
@@ -87,7 +87,7 @@ def submodel(model: Model, body: str) -> Model:
 
 
 @register
-def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: str) -> Model:
+def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | None, prefix: str) -> Model:
     """See ``Model.attach``."""
     if not isinstance(other, Model) or not isinstance(prefix, str):
         raise ScalarTypeError(f"attach: got {other!r} with the prefix {prefix!r}, expected a sixd.Model and a string.")
@@ -138,7 +138,9 @@ def attach(model: Model, other: Model, frame: str, *, placement: Any, prefix: st
     return builder.build()
 
 
-def _attach_constraints(builder: ModelBuilder, other: Model, frame: str, placement: Any, prefix: str) -> None:
+def _attach_constraints(
+    builder: ModelBuilder, other: Model, frame: str, placement: ArrayLike | None, prefix: str
+) -> None:
     """Add the constraints of ``other``; those with its world get a frame there."""
     world = f"{prefix or other.name + ':'}world"
     if any("world" in c.frames for c in other.constraints):
@@ -161,7 +163,7 @@ def with_constraints(model: Model, constraints: Sequence[Constraint]) -> Model:
 
 
 @register
-def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
+def with_frame(model: Model, name: str, parent: str, placement: ArrayLike | None) -> Model:
     """See ``Model.with_frame``."""
     builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
@@ -169,7 +171,7 @@ def with_frame(model: Model, name: str, parent: str, placement: Any) -> Model:
 
 
 @register
-def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
+def with_joints(model: Model, joints: Mapping[str, Mapping[str, ArrayLike]] | None, values: Mapping[str, Any]) -> Model:
     """See ``Model.with_joints``."""
     where, example = "with_joints", "{'friction': 0.2}"
     given: dict[str, dict[str, Any]] = {name: {} for name in model.joint_names}
@@ -200,7 +202,7 @@ def with_joints(model: Model, joints: Any, values: Mapping[str, Any]) -> Model:
     return changed
 
 
-def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tuple[str, Any]]:
+def _each_joint(where: str, model: Model, key: str, value: object) -> Iterable[tuple[str, Any]]:
     """Return joints and their values for a property of all: a number, an array of the whole model, or a mapping."""
     if value is None or isinstance(value, Mapping):
         return (value or {}).items()
@@ -216,7 +218,7 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
     found: list[tuple[str, Any]] = []
     for name, joint, cut in zip(model.joint_names, model.joints[1:], cuts[1:], strict=True):
         own = [x[cut] if x.ndim else x[()] for x in whole]
-        skipped = type(joint).integrate is not Joint.integrate if per_q else isinstance(joint, Free)
+        skipped = not joint.is_vector_space if per_q else isinstance(joint, Free)
         if any(x.ndim for x in whole) or not skipped:
             found.append((name, own if key == "limits" else own[0]))
     if not found:
@@ -226,7 +228,7 @@ def _each_joint(where: str, model: Model, key: str, value: Any) -> Iterable[tupl
 
 @register
 def with_payload(
-    model: Model, name: str, frame: str, inertia: Inertia, *, placement: Any, shapes: Iterable[Shape]
+    model: Model, name: str, frame: str, inertia: Inertia, *, placement: ArrayLike | None, shapes: Iterable[Shape]
 ) -> Model:
     """See ``Model.with_payload``."""
     where, builder = f"with_payload {name!r}", ModelBuilder.from_model(model)

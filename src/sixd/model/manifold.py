@@ -10,16 +10,19 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, SingularError, SixdError
 from sixd.model.constraint import Constraint, with_followers
-from sixd.model.joints import Free, Joint, Spherical
+from sixd.model.joints import Joint
 from sixd.model.memo import remember
 from sixd.spatial.scalar import Array, exact, symbols_in
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
+    from sixd.model.system import System
+
+Seed = np.random.Generator | int | None
 
 
 def random_configuration(
-    joints: Iterable[tuple[Joint, slice]], lower: Array, upper: Array, rng: Any, size: Any
+    joints: Iterable[tuple[Joint, slice]], lower: Array, upper: Array, rng: Seed, size: int | tuple[int, ...] | None
 ) -> Array:
     """Configurations (…, nq) of joints with their slices of q, drawn within limits (nq,); see ``draw_arguments``."""
     rng, shape = draw_arguments(rng, size)
@@ -34,7 +37,7 @@ def random_configuration(
 
 
 def read_generator(
-    what: str, seed: Any, expected: str = "a whole number of at least 0, or a numpy.random.Generator"
+    what: str, seed: Seed, expected: str = "a whole number of at least 0, or a numpy.random.Generator"
 ) -> np.random.Generator:
     """The generator for a generator or seed; ``what`` is its name in the error, after the function's."""
     try:
@@ -43,7 +46,7 @@ def read_generator(
         raise ScalarTypeError(f"{what} is {seed!r}, expected {expected}.") from None
 
 
-def draw_arguments(rng: Any, size: Any) -> tuple[np.random.Generator, tuple[int, ...]]:
+def draw_arguments(rng: Seed, size: int | tuple[int, ...] | None) -> tuple[np.random.Generator, tuple[int, ...]]:
     """The generator for a generator or seed, and the leading shape for a size: None, a number or a tuple of numbers."""
     expected = "a numpy.random.Generator or a seed (0, 1, 2 …)"
     generator = read_generator("random_configuration: rng", rng, expected)
@@ -94,7 +97,7 @@ def coadjoint_row(model: Model, q: Array, qd: Array, p: Array) -> Array:
 UNIT = 1e-3  # how far from 1 the length of a quaternion may be: rounded digits and drift pass
 
 
-def require_unit_quaternions(where: str, system: Any, name: str, q: Array) -> None:
+def require_unit_quaternions(where: str, system: System, name: str, q: Array) -> None:
     """Raise if a quaternion in configurations q (…, nq), the argument ``name``, is not of unit length.
 
     States that are not finite pass, and so do symbols.
@@ -117,7 +120,7 @@ def _quaternions(system: Any) -> tuple[tuple[str, slice], ...]:
     while tree is not None and not hasattr(tree, "joint_index"):
         tree = getattr(tree, "model", None)
     names = [name for name in system.joint_names if tree is not None and name in tree.joint_names]
-    turning = [name for name in names if isinstance(tree.joints[tree.joint_index(name)], (Spherical, Free))]
+    turning = [name for name in names if tree.joints[tree.joint_index(name)].has_quaternion]
     return tuple((name, slice(system.q_slice(name).start, system.q_slice(name).start + 4)) for name in turning)
 
 
@@ -141,7 +144,7 @@ def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> Singula
     for q in arrays:
         tree = hasattr(model, "joints") and len(q) == model.nq
         for i in model.bodies if tree else ():
-            quaternion = q[model.iq[i]][:4] if isinstance(model.joints[i], (Spherical, Free)) else np.ones(4)
+            quaternion = q[model.iq[i]][:4] if model.joints[i].has_quaternion else np.ones(4)
             with np.errstate(all="ignore"):
                 square = quaternion @ quaternion
             if not 1e-290 < square < np.inf:

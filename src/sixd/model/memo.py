@@ -22,7 +22,7 @@ _ALIVE: dict[int, weakref.ref[Any]] = {}
 _INDEXES: list[dict[int, Any]] = []
 
 
-def remember(system: Any, key: Hashable, make: Callable[[], T]) -> T:
+def remember(system: object, key: Hashable, make: Callable[[], T]) -> T:
     """Return the value of a system under ``key``; ``make()`` computes it at the first call."""
     known = known_of(system)
     if key not in known:
@@ -30,13 +30,13 @@ def remember(system: Any, key: Hashable, make: Callable[[], T]) -> T:
     return known[key]
 
 
-def known_of(system: Any) -> dict[Hashable, Any]:
+def known_of(system: object) -> dict[Hashable, Any]:
     """Return the dictionary of a system's values by key, to read from and to add to."""
     known = KNOWN.get(id(system))
     return known if known is not None else _begin(system)
 
 
-def _begin(system: Any) -> dict[Hashable, Any]:
+def _begin(system: object) -> dict[Hashable, Any]:
     with LOCK:
         if id(system) not in _ALIVE:
             KNOWN[id(system)] = {}  # first: a child forked between the two lines finds it

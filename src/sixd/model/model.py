@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,15 @@ from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
 from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
-from sixd.model.sparsity import expand_parent
 from sixd.model.system import System, library
-from sixd.model.tree import Tree
+from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, symbols_in
+from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import transform_from_pose
+
+if TYPE_CHECKING:
+    JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
+    Placement = ArrayLike | None  # a pose (4, 4), the identity by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +95,7 @@ class Model(System):
 
     @cached_property
     def nv(self) -> int:  # type: ignore[override]
-        """Number of freedoms."""
+        """Number of degrees of freedom."""
         return sum(j.nv for j in self.joints)
 
     @cached_property
@@ -160,7 +163,7 @@ class Model(System):
         return self.iq[self.joint_index(joint)]
 
     def v_slice(self, joint: str) -> slice:
-        """Return the slice of qd, qdd and tau that holds the joint's freedoms."""
+        """Return the slice of qd, qdd and tau that holds the joint's DoF."""
         return self.iv[self.joint_index(joint)]
 
     @property
@@ -171,7 +174,7 @@ class Model(System):
     def configuration(self, name: str | Mapping[str, Any]) -> Array:
         """Return a copy of the configuration (nq,) of that name, or the one of coordinates by names of joints.
 
-        ``model.configuration({"elbow": 0.3})`` [rad, m]; a joint of several coordinates takes an array. Joints that are
+        ``model.configuration({"elbow": 0.3})`` [rad, m]; a joint of several coordinates needs an array. Joints that are
         not named are neutral, mimic joints that follow a named one are where that puts them.
         """
         where = f"configuration: model {self.name!r}"
@@ -260,9 +263,9 @@ class Model(System):
     # new models from this one ---------------------------------------------------------------------
 
     def lock(self, joints: Mapping[str, Any]) -> Model:
-        """Return the model with these joints held at the given coordinates, their bodies merged.
+        """Return the model with these joints held at these coordinates, their bodies merged.
 
-        ``model.lock({"elbow": 0.3})``; a joint of several coordinates takes an array. Mimic joints that follow a locked
+        ``model.lock({"elbow": 0.3})``; a joint of several coordinates needs an array. Mimic joints that follow a locked
         one are held too; other constraints that involve a locked joint are dropped, with a warning.
         """
         return library("lock")(self, joints)
@@ -274,7 +277,7 @@ class Model(System):
         """
         return library("submodel")(self, body)
 
-    def attach(self, other: Model, frame: str = "world", *, placement: Any = None, prefix: str = "") -> Model:
+    def attach(self, other: Model, frame: str = "world", *, placement: Placement = None, prefix: str = "") -> Model:
         """Return this model with ``other``'s world fixed to ``frame`` at ``placement`` (4, 4).
 
         ``prefix`` is put before the names of ``other``. Gravity is this model's; that of ``other`` is dropped. All that
@@ -298,7 +301,7 @@ class Model(System):
         """Return the model with these constraints added; the joints and frames they name must exist."""
         return library("with_constraints")(self, constraints)
 
-    def with_frame(self, name: str, parent: str, placement: Any = None) -> Model:
+    def with_frame(self, name: str, parent: str, placement: Placement = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
 
@@ -306,19 +309,19 @@ class Model(System):
         self,
         joints: Mapping[str, Mapping[str, Any]] | None = None,
         *,
-        limits: Any = None,
-        damping: Any = None,
-        friction: Any = None,
-        armature: Any = None,
-        stiffness: Any = None,
-        rest: Any = None,
-        effort: Any = None,
-        velocity: Any = None,
+        limits: JointValues | None = None,
+        damping: JointValues | None = None,
+        friction: JointValues | None = None,
+        armature: JointValues | None = None,
+        stiffness: JointValues | None = None,
+        rest: JointValues | None = None,
+        effort: JointValues | None = None,
+        velocity: JointValues | None = None,
     ) -> Model:
-        """Return the model with other limits and passive properties of its joints; what is not given stays.
+        """Return the model with other limits and passive properties of its joints; other properties stay.
 
         ``model.with_joints({"elbow": {"limits": (-1, 1), "friction": 0.2}}, damping=0.05)``: by name, in terms of the
-        arguments below, or for all joints; what is given by name counts more.
+        arguments below, or for all joints; values by name have priority.
 
         Parameters
         ----------
@@ -328,15 +331,14 @@ class Model(System):
         stiffness, rest : of springs [N m/rad, N/m], at least 0, and where they are at rest [rad, m].
         effort, velocity : the largest force [N m, N] and speed [rad/s, m/s].
 
-        Each is a number, an array of a joint's freedoms (of its coordinates for limits and rest), for all joints an
-        array (nv,) or (nq,), or a mapping of joints to values. A number for all joints leaves free joints as they are,
-        and limits and rest those of spherical ones.
+        Each is a number, an array of a joint's DoF (limits, rest: coordinates), for all joints an array (nv,) or (nq,),
+        or a mapping of joints to values. A number for all joints skips free joints; limits and rest skip balls, too.
         """
-        given = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
-        return library("with_joints")(self, joints, dict(zip(PROPERTIES, given, strict=True)))
+        values = (limits, damping, friction, armature, stiffness, rest, effort, velocity)
+        return library("with_joints")(self, joints, dict(zip(PROPERTIES, values, strict=True)))
 
     def with_payload(
-        self, name: str, frame: str, inertia: Inertia, *, placement: Any = None, shapes: Iterable[Shape] = ()
+        self, name: str, frame: str, inertia: Inertia, *, placement: Placement = None, shapes: Iterable[Shape] = ()
     ) -> Model:
         """Return the model with a rigid body ``name`` fixed to ``frame``, its own frame of that name at ``placement``.
 
@@ -357,7 +359,7 @@ class Model(System):
         """Return the model with symbols (or their names) replaced: ``model.substitute({m1: 2.0})``."""
         return numbers.substitute(self, values)
 
-    def with_gravity(self, gravity: Any) -> Model:
+    def with_gravity(self, gravity: ArrayLike) -> Model:
         """Return the model in another field of gravity (3,) [m/s²]."""
         g = validate.vector("with_gravity: gravity", gravity, 3, spread=False)
         return numbers.normalize_numbers(dataclasses.replace(self, gravity=g))

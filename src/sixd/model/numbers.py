@@ -1,6 +1,6 @@
-"""The numbers in a model: converted to one type, mapped one by one, substituted for symbols.
+"""The numbers in a model: converted to one type, mapped one at a time, substituted for symbols.
 
-A model without symbols holds floats; beside symbols whole numbers stay exact. Functions that take a model return a
+A model without symbols holds floats; next to symbols whole numbers stay exact. Functions that accept a model return a
 new one by ``dataclasses.replace``, so nothing here needs the class.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.joints import BUILT_IN, replace_parameters, verify_joint, with_numbers
 from sixd.model.parts import Frame
-from sixd.spatial.scalar import Array, exact, require_scalars
+from sixd.spatial.scalar import Array, Scalar, exact, require_scalars
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -48,7 +48,7 @@ def substitute(model: Model, values: Mapping[Any, Any]) -> Model:
     """See ``Model.substitute``."""
     table = substitutions(model, values)
 
-    def replaced(x: Any) -> Any:
+    def replaced(x: Scalar) -> Any:
         if not hasattr(x, "xreplace"):
             return x
         new = x.xreplace(table)  # all at once, so that symbols can be exchanged
@@ -73,13 +73,13 @@ def substitutions(system: System, values: Mapping[Any, Any]) -> dict[Any, Any]:
         raise ScalarTypeError(f"substitute: got {values!r}, expected a mapping such as {{m1: 2.0}}.") from None
     table: dict[Any, Any] = {}
     for key, value in pairs:
-        found = [s for s in system.symbols if s == key or (isinstance(key, str) and str(s) == key)]
-        if not found:
+        matches = [s for s in system.symbols if s == key or (isinstance(key, str) and str(s) == key)]
+        if not matches:
             names = dict.fromkeys(map(str, system.symbols))
             raise unknown_name(f"substitute: model {system.name!r}", "symbol", str(key), names)
         require_scalars(f"substitute: {key}", value)
         new = sympy.sympify(value)
         if not isinstance(new, sympy.Expr) or (new.is_number and not (new.is_real and new.is_finite)):
             raise ModelError(f"substitute: {key} is {value!r}, expected a finite number or an expression.")
-        table |= dict.fromkeys(found, new)
+        table |= dict.fromkeys(matches, new)
     return table

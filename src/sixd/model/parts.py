@@ -13,10 +13,10 @@ from sixd.model.joints import Joint
 from sixd.notebook import MOST_ROWS, matrix_rows, number, table
 from sixd.spatial.scalar import Array
 
-# fields of a model with an entry for each coordinate of q, and for each freedom
+# fields of a model with an entry for each coordinate of q, and for each DoF
 PER_Q = ("lower", "upper", "rest")
 PER_V = ("stiffness", "damping", "friction", "armature", "effort_limit", "velocity_limit")
-# what a joint has beside its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``
+# what a joint has besides its kind, as arguments of ``ModelBuilder.add_body`` and ``Model.with_joints``
 PROPERTIES = ("limits", "damping", "friction", "armature", "stiffness", "rest", "effort", "velocity")
 
 FILE = "file"  # the name of the configuration in which a file has its bodies
@@ -126,7 +126,7 @@ class Visual:
     body: int
     shape: Shape
     pose: Array = field(default_factory=lambda: np.eye(4))
-    color: tuple[float, float, float, float] | None = None
+    color: tuple[float, ...] | None = None
     name: str = ""
 
 

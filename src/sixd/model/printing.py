@@ -8,7 +8,7 @@ import numpy as np
 
 from sixd.model.joints import Joint
 from sixd.notebook import MOST_ROWS, listed, table
-from sixd.spatial.scalar import is_number, is_zero
+from sixd.spatial.scalar import Scalar, is_number, is_zero
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -68,7 +68,7 @@ def _describe(model: Model, i: int) -> str:
     return text + ("  massless" if is_zero(mass) else f"  {_kilograms(mass)}")
 
 
-def _kilograms(mass: Any) -> str:
+def _kilograms(mass: Scalar) -> str:
     return f"{mass:.4g} kg" if is_number(mass) else f"{mass} kg"
 
 

@@ -1,12 +1,13 @@
 """System: the base class of everything that the functions of the library accept as a model.
 
 Systems are a ``Model`` (a tree of joints), a model reduced to independent coordinates, and equations of motion that
-were given or derived. A system defines its coordinates, their rates, its constraints, and how it computes a function of
-the library: by its own method ``<function>_row``, or by the algorithm.
+were stated or derived. A system defines its coordinates, their rates, its constraints, and how it computes a function
+of the library: by its own method ``<function>_row``, or by the algorithm.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +16,7 @@ import numpy as np
 from sixd import body_marks
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model import manifold
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
     from sixd.model.constraint import Constraint
@@ -23,19 +24,29 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# functions of higher layers that methods of systems call, by name
-_LIBRARY: dict[str, Callable[..., Any]] = {}
+# functions of higher layers by name: those that methods of systems call, and all that `@public` declares
+REGISTERED: dict[str, Callable[..., Any]] = {}
+# the modules that register those that lower layers call, when first called
+_REGISTERED_BY = {
+    "integrate": "sixd.api.manifold",
+    "difference": "sixd.api.manifold",
+    "mass_matrix": "sixd.api.dynamics",
+    "reduced": "sixd.constraints.reduced_model",
+    "write_video": "sixd.viewer.pictures.pictures",
+}
 
 
 def register(function: F) -> F:
-    """Make a function of a higher layer known to the methods of systems, under its name; for use as a decorator."""
-    _LIBRARY[function.__name__] = function
+    """Make a function of a higher layer known under its name; for use as a decorator."""
+    REGISTERED[function.__name__] = function
     return function
 
 
 def library(name: str) -> Callable[..., Any]:
-    """Return the registered function of that name."""
-    return _LIBRARY[name]
+    """Return the registered function of that name; its module is imported at the first call."""
+    if name not in REGISTERED:
+        importlib.import_module(_REGISTERED_BY[name])
+    return REGISTERED[name]
 
 
 def for_any_system(algorithm: F) -> F:
@@ -94,7 +105,7 @@ class System:
         raise NotImplementedError
 
     def v_slice(self, joint: str) -> slice:
-        """The slice of the joint's freedoms in qd, qdd and tau."""
+        """The slice of the joint's DoF in qd, qdd and tau."""
         raise NotImplementedError
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
@@ -110,18 +121,18 @@ class System:
         return q1 - q0
 
     def coadjoint_row(self, q: Array, qd: Array, p: Array) -> Array:
-        """p·[qd, e] (nv,) for each freedom e, with Lie brackets of velocities: zero where qd is dq/dt."""
+        """p·[qd, e] (nv,) for each DoF e, with Lie brackets of velocities: zero where qd is dq/dt."""
         return np.zeros(self.nv, dtype=int)
 
     def lifting(self, q: Array, *rates: Array) -> Any:
         """How a tree's state depends on q, qd and qdd, if they are other coordinates of a tree; else None."""
         return None
 
-    def integrate(self, q: Any, dq: Any) -> Array:
+    def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Configuration reached from q (…, nq) by the constant velocity dq (…, nv) in unit time."""
         return library("integrate")(self, q, dq)
 
-    def difference(self, q0: Any, q1: Any) -> Array:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """dq (…, nv) with ``integrate(q0, dq)`` = q1; the shortest rotation for orientations."""
         return library("difference")(self, q0, q1)
 
@@ -130,11 +141,11 @@ class System:
         return np.zeros(self.nq)
 
     def initial_configuration(self) -> Array:
-        """The configuration (nq,) where motions start unless q is given: that of the model behind it, else neutral."""
+        """The configuration (nq,) where motions start by default: that of the model behind it, else neutral."""
         model = getattr(self, "model", None)
         return self.neutral() if model is None else model.initial_configuration()
 
-    def random_configuration(self, rng: Any = None, *, size: Any = None) -> Array:
+    def random_configuration(self, rng: manifold.Seed = None, *, size: int | tuple[int, ...] | None = None) -> Array:
         """Configurations (…, nq) drawn at random; ``rng`` a generator or seed, ``size`` None, a number or a tuple."""
         generator, shape = manifold.draw_arguments(rng, size)
         return generator.uniform(-np.pi, np.pi, (*shape, self.nq))

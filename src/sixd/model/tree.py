@@ -1,7 +1,7 @@
 """Index sets of a kinematic tree, from its parent array λ alone  [RBDA section 4.1].
 
 Bodies are 1 … n, body 0 is the world, λ(i) < i. Sets are computed on request: storing κ of all bodies of a long chain
-would take quadratic space.
+would need quadratic space.
 """
 
 from __future__ import annotations
@@ -50,14 +50,33 @@ class Tree:
 
     def subtree(self, i: int) -> tuple[int, ...]:
         """Return ν(i): body i and all its descendants, depth first; the world itself is left out."""
-        found, stack = [], [i]
+        members, stack = [], [i]
         while stack:
             k = stack.pop()
             if k:
-                found.append(k)
+                members.append(k)
             stack.extend(reversed(self._children[k]))
-        return tuple(found)
+        return tuple(members)
 
     def depth(self, i: int | None = None) -> int:
         """Return the number of joints between the world and body i; without i the largest of all."""
         return max(self._depths) if i is None else self._depths[i]
+
+
+def expand_parent(parent: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+    """Return the per-DoF parent array of bodies with ``counts[i]`` DoF each  [RBDA Table 6.4].
+
+    ``parent`` and ``counts`` have an entry for the world first (its count is not read).
+
+    >>> expand_parent([-1, 0, 1, 1], [0, 2, 1, 3])
+    (-1, 0, 1, 1, 3, 4)
+    """
+    last = [-1]  # the last DoF of each body, or of its nearest ancestor that has one
+    expanded: list[int] = []
+    for i in range(1, len(parent)):
+        before = last[parent[i]]
+        for _ in range(counts[i]):
+            expanded.append(before)
+            before = len(expanded) - 1
+        last.append(before)
+    return tuple(expanded)

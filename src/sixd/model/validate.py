@@ -17,7 +17,7 @@ from sixd.model.joints import Free, Joint, Revolute, Spherical
 from sixd.model.manifold import UNIT
 from sixd.model.parts import PER_Q, PER_V, Finding
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, is_object, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, is_object, require_scalars
 
 if TYPE_CHECKING:
     from sixd.model.model import Model
@@ -29,7 +29,7 @@ _MOST_DEGREES = 720.0  # larger numbers are another way to write that there is n
 # arguments ----------------------------------------------------------------------------------------
 
 
-def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool = True) -> Array:
+def vector(what: str, value: ArrayLike, n: int, *, finite: bool = True, spread: bool = True) -> Array:
     """Return ``value`` as n numbers or symbols; with ``spread`` one number is repeated n times. NaN is refused."""
     if spread and type(value) is float and (math.isfinite(value) or (not finite and not math.isnan(value))):
         return np.full(n, value)  # the usual case, 1 µs instead of 10: a file of 10,000 links has 80,000 of them
@@ -45,41 +45,41 @@ def vector(what: str, value: Any, n: int, *, finite: bool = True, spread: bool =
     return np.broadcast_to(array, (n,)).copy()
 
 
-def coordinates(what: str, joint: Joint, value: Any, *, spread: bool) -> Array:
+def coordinates(what: str, joint: Joint, value: ArrayLike, *, spread: bool) -> Array:
     """Return ``value`` as the coordinates (nq,) of a joint; a quaternion must have unit length."""
     q = vector(what, value, joint.nq, spread=spread)
-    if isinstance(joint, (Spherical, Free)):
+    if joint.has_quaternion:
         length = 0.0 if not q[:4].any() else 1.0 if is_object(q) else float(np.linalg.norm(q[:4]))
         if abs(length - 1) > UNIT:
-            found = f"quaternion of length {length:.5g}" if length else "zero quaternion"
-            raise ModelError(f"{what} has a {found}, expected length 1, in the order w, x, y, z.")
+            got = f"quaternion of length {length:.5g}" if length else "zero quaternion"
+            raise ModelError(f"{what} has a {got}, expected length 1, in the order w, x, y, z.")
     return q
 
 
-def named_coordinates(where: str, joints: Mapping[str, Joint], given: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the coordinates of joints given by name, each (nq,) of its joint."""
-    found: dict[str, Array] = {}
-    for name, value in given.items():
+def named_coordinates(where: str, joints: Mapping[str, Joint], values: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the coordinates of joints by name, each (nq,) of its joint."""
+    result: dict[str, Array] = {}
+    for name, value in values.items():
         joint = look_up(where, "joint", name, joints)
-        found[name] = coordinates(f"{where}: joint {name!r}", joint, value, spread=joint.nq == 1)
-    return found
+        result[name] = coordinates(f"{where}: joint {name!r}", joint, value, spread=joint.nq == 1)
+    return result
 
 
-def joint_properties(where: str, joint: Joint, given: Mapping[str, Any]) -> dict[str, Array]:
+def joint_properties(where: str, joint: Joint, values: Mapping[str, Any]) -> dict[str, Array]:
     """Return properties of a joint, by their names in ``PROPERTIES``, as arrays by the names of a model's fields."""
-    found: dict[str, Array] = {}
-    for key, value in given.items():
+    properties: dict[str, Array] = {}
+    for key, value in values.items():
         if key == "limits":
-            found["lower"], found["upper"] = limits(where, joint, value)
+            properties["lower"], properties["upper"] = limits(where, joint, value)
         elif key == "rest":
             rest = joint.neutral() if value is None else coordinates(f"{where}: rest", joint, value, spread=True)
-            found["rest"] = rest
+            properties["rest"] = rest
         else:
             bound = key in ("effort", "velocity")
-            found[f"{key}_limit" if bound else key] = vector(f"{where}: {key}", value, joint.nv, finite=not bound)
-    if "stiffness" in found:
-        check_springs(where, joint, found["stiffness"])
-    return found
+            properties[f"{key}_limit" if bound else key] = vector(f"{where}: {key}", value, joint.nv, finite=not bound)
+    if "stiffness" in properties:
+        check_springs(where, joint, properties["stiffness"])
+    return properties
 
 
 def require_inertia(where: str, inertia: object) -> None:
@@ -88,7 +88,7 @@ def require_inertia(where: str, inertia: object) -> None:
         raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
 
 
-def pose(what: str, value: Any) -> Array:
+def pose(what: str, value: ArrayLike | None) -> Array:
     """Return ``value`` as a rigid pose (4, 4); the identity if it is None."""
     if value is None:
         return np.eye(4)
@@ -106,14 +106,14 @@ def pose(what: str, value: Any) -> Array:
     return T
 
 
-def limits(where: str, joint: Joint, value: Any) -> tuple[Array, Array]:
+def limits(where: str, joint: Joint, value: object) -> tuple[Array, Array]:
     """Return (lower, upper), each (nq,); infinite if ``value`` is None."""
     both = (-np.inf, np.inf) if value is None else pair(f"{where}: limits", value)
     low, high = (vector(f"{where}: limits", x, joint.nq, finite=False) for x in both)
     return low, high
 
 
-def pair(what: str, value: Any) -> tuple[Any, Any]:
+def pair(what: str, value: object) -> tuple[Any, Any]:
     """Return ``value`` as (lower, upper)."""
     if not isinstance(value, (tuple, list, np.ndarray)) or getattr(value, "shape", None) == () or len(value) != 2:
         raise ModelError(f"{what} are {value!r}, expected (lower, upper).")
@@ -200,7 +200,7 @@ class InertiaFindings:
         self._with_inertia: set[str] = set()
 
     def add(self, name: str, inertia: Inertia, incomplete: Finding | None = None) -> None:
-        """Examine the inertia of a link; ``incomplete`` is what the reader found itself."""
+        """Examine the inertia of a link; ``incomplete`` is what the reader reports itself."""
         if inertia.matrix.any():
             self._with_inertia.add(name)
         self._found += [f for f in (inertia_finding(name, inertia), incomplete) if f]

@@ -1,7 +1,7 @@
 """Machine code kept on disk between processes.
 
 One file per kernel, ``<digest of the key>.sixd``: magic, length of the JSON, JSON of [key, header], image, checksum.
-The image gets executed, so a file counts only if its checksum and key are right and only its owner can write it.
+The image is executed, so a file counts only if its checksum and key are right and only its owner can write it.
 Environment: ``SIXD_CACHE_DIR`` (a folder, or ``off``) and ``SIXD_CACHE_MB`` (size limit); read at each use.
 Disk errors never stop a computation: reading returns None, writing warns once per process.
 
@@ -84,12 +84,12 @@ def read(key: str) -> CachedKernel | None:
     try:
         if _off() or not fingerprint() or _shared(os.stat(where)):
             return None
-        found, entry = _load(path)
+        stored, entry = _load(path)
     except _BAD_FILE:
         return None
     with suppress(OSError):  # the time of last use decides what is removed when the cache is full
         os.utime(path)
-    return entry if found == key else None
+    return entry if stored == key else None
 
 
 def write(key: str, entry: CachedKernel) -> None:
@@ -102,7 +102,7 @@ def write(key: str, entry: CachedKernel) -> None:
     text = json.dumps([key, entry.header]).encode()
     body = b"".join((MAGIC, len(text).to_bytes(8, "little"), text, entry.image))
     try:
-        if str(where).startswith("~"):  # expanduser found no home folder
+        if str(where).startswith("~"):  # expanduser knows no home folder
             raise OSError("there is no home folder")
         os.makedirs(where, mode=0o700, exist_ok=True)
         if _shared(os.stat(where)):
@@ -176,7 +176,7 @@ def _load(path: str) -> tuple[str, CachedKernel]:
 def _store(stem: str, data: bytes) -> None:
     temporary, path = f"{stem}.{os.urandom(8).hex()}.tmp", f"{stem}.sixd"
     try:
-        # no fsync (milliseconds): a file torn by a power cut fails its checksum
+        # no fsync (milliseconds): a file that a power cut truncates fails its checksum
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(data)
         os.replace(temporary, path)
@@ -192,14 +192,14 @@ def _store(stem: str, data: bytes) -> None:
 
 def _files(ending: str | tuple[str, ...]) -> list[tuple[int, int, str]]:
     """Time of use [ns], size [bytes] and path of the cache's own files, least recently used first; no links."""
-    found = []
+    files = []
     with suppress(OSError), os.scandir(folder()) as listing:
         for item in listing:
             if _NAME.fullmatch(item.name) and item.name.endswith(ending) and item.is_file(follow_symlinks=False):
                 with suppress(OSError):  # another process may have removed it
                     info = item.stat(follow_symlinks=False)
-                    found.append((info.st_mtime_ns, info.st_size, item.path))
-    return sorted(found)
+                    files.append((info.st_mtime_ns, info.st_size, item.path))
+    return sorted(files)
 
 
 def _clean() -> None:
@@ -255,16 +255,16 @@ class Stamp(NamedTuple):
 
 def stamps(root: str, depth: int = 0) -> list[Stamp]:
     """The Python files of a package; none if it is not in a folder (a zip, a frozen program)."""
-    found: list[Stamp] = []
+    files: list[Stamp] = []
     with suppress(OSError), os.scandir(root) as listing:
         for item in listing:
             # linked folders count too, and links may form cycles: hence the limit of depth
             if item.is_dir() and depth < 6 and item.name not in _NOT_IN_CODE:
-                found += stamps(item.path, depth + 1)
+                files += stamps(item.path, depth + 1)
             elif item.name.endswith(".py") and item.is_file():  # editors leave dangling links with that ending
                 info = item.stat()
-                found.append(Stamp(item.path, info.st_size, info.st_mtime_ns))
-    return sorted(found)
+                files.append(Stamp(item.path, info.st_size, info.st_mtime_ns))
+    return sorted(files)
 
 
 def _stamp(path: str) -> Stamp | None:

@@ -2,9 +2,9 @@
 
 Makes a context for compiled code, a NumPy generalised ufunc from an inner loop, and a class of objects that
 compiled code serves. The code of calls reads fields of objects directly: ``layout_is_known`` checks their offsets,
-``fast_calls`` those of classes and a call with a known answer. Where a check fails, calls go the long way.
+``fast_calls`` those of classes and a call with a known answer. Where a check fails, calls go through ``__call__``.
 
-Environment: ``SIXD_FAST_CALLS=off`` has all calls go the long way; read when sixd is imported.
+Environment: with ``SIXD_FAST_CALLS=off`` all calls go through ``__call__``; read when sixd is imported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sixd.errors import CompileWarning
 Shape = tuple[int, ...]
 _ARRAY_NEW, _ARRAY_RETURN = 93, 76  # indices in NumPy's tables of functions
 _UFUNC_FROM_SIGNATURE = 31
-_KEPT: list[Any] = []  # memory that compiled code uses as long as the process lives
+_KEPT: list[object] = []  # memory that compiled code uses as long as the process lives
 
 
 @cache
@@ -56,7 +56,7 @@ class Context:
         self.address = ctypes.addressof(self._words)
 
     def count(self, where: str) -> int:
-        """Number of calls so far that had a suspect result; MemoryError if one did not get work memory."""
+        """Number of calls so far that had a suspect result; MemoryError if one had no work memory."""
         count = self._words[0]
         if count >= NO_MEMORY:
             self._words[0] = count % NO_MEMORY
@@ -98,7 +98,7 @@ class GeneralizedUfunc:
     """A NumPy generalised ufunc, ``ufunc``, from an inner loop at ``address``; suspect results increase ``count``."""
 
     def __init__(
-        self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: Any
+        self, address: int, name: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], owner: object
     ) -> None:
         self._owner = owner  # of the code
         self.address, self.outputs, self.cores = address, tuple(outputs), (*inputs, *outputs)
@@ -126,7 +126,7 @@ class GeneralizedUfunc:
 
     @property
     def count(self) -> int:
-        """Number of calls of the loop so far that had a suspect result; MemoryError if one did not get work memory."""
+        """Number of calls of the loop so far that had a suspect result; MemoryError if one had no work memory."""
         return self._context.count(self.ufunc.__name__)
 
 
@@ -169,12 +169,12 @@ def layout_is_known() -> bool:
     return _read((1, 2, 3), machine.OBJECT["length"], ctypes.c_ssize_t) == 3 and _tuple_items() > 0
 
 
-def _read(obj: Any, at: int, kind: Any) -> int:
+def _read(obj: object, at: int, kind: Any) -> int:
     return kind.from_address(id(obj) + at).value
 
 
 def _tuple_items() -> int:
-    """Bytes from the start of a tuple to its items; 0 if they are not found."""
+    """Bytes from the start of a tuple to its items; 0 if they are elsewhere."""
     sample = (object(), object())
     for at in range(machine.OBJECT["length"] + 8, tuple.__basicsize__ + 1, 8):
         if all(_read(sample, at + 8 * k, ctypes.c_void_p) == id(x) for k, x in enumerate(sample)):
@@ -237,18 +237,18 @@ def _fields_agree(cls: type) -> bool:
 
 
 def _set_flag(cls: type) -> None:
-    """Have Python take the function in an object's first word, unless that is null."""
+    """Make Python call the function in an object's first word, unless that is null."""
     ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS).value |= _HAVE_VECTORCALL
 
 
-def _set_words(obj: Any, function: int, words: int) -> None:
+def _set_words(obj: object, function: int, words: int) -> None:
     ctypes.c_uint64.from_address(id(obj) + machine.OBJECT["words"]).value = words
     ctypes.c_uint64.from_address(id(obj) + machine.OBJECT["vectorcall"]).value = function
 
 
 @cache
 def _fault() -> str:
-    """Why calls do not go to compiled code at once; empty if they do. A small object is called in both ways."""
+    """Why calls do not go straight to compiled code; empty if they do. A small object is called in both ways."""
     if not _ON:
         return "off"
     if _Words is object:
@@ -259,13 +259,13 @@ def _fault() -> str:
             return args, named
 
     def fast(obj: int, args: int, count: int, names: int | None) -> Any:
-        taken.append(obj)
+        called.append(obj)
         keys = () if names is None else ctypes.cast(names, ctypes.py_object).value
         count &= ~(1 << 63)  # the highest bit is a flag
         values = ctypes.cast(args, ctypes.POINTER(ctypes.py_object))[: count + len(keys)]
         return tuple(values[:count]), dict(zip(keys, values[count:], strict=True))
 
-    taken: list[int] = []
+    called: list[int] = []
     classes: tuple[type, ...] = (object, tuple, type, Sample, np.ndarray)
     if not all(map(_fields_agree, classes)):
         return "the fields of its classes are not where they are expected"
@@ -285,7 +285,7 @@ def _fault() -> str:
     try:
         if find(sample) != _address(entry):
             return "it does not find the function of a fast call"
-        if (sample(1.5, "x", key=sample), sample()) != slow or taken != [id(sample)] * 2:
+        if (sample(1.5, "x", key=sample), sample()) != slow or called != [id(sample)] * 2:
             return "a fast call differs from a plain one"
     finally:
         _set_words(sample, 0, 0)
@@ -294,7 +294,7 @@ def _fault() -> str:
 
 @cache
 def fast_calls() -> bool:
-    """Whether calls go to compiled code at once; if not, and it was not chosen, there is a warning, once."""
+    """Whether calls go straight to compiled code; if that was not turned off and fails, there is one warning."""
     fault = _fault()
     if fault and _ON:
         warnings.warn(
@@ -311,8 +311,8 @@ class Called(_Words):
     """Base of classes whose objects are called by compiled code; until :meth:`_attach` they are called by ``__call__``.
 
     A call of an object with ``__call__`` alone takes 57 ns more: Python makes a tuple, looks the method up, and unpacks
-    the tuple. Python takes the function in the object's first word instead, unless that is null, if its class has a
-    flag. It is an object's own flag in C; a class statement does not set it.
+    the tuple. If its class has a certain flag, Python calls the function in the object's first word instead, unless
+    that is null. Classes written in C have the flag; a class statement does not set it.
     """
 
     def __init_subclass__(cls) -> None:
@@ -323,6 +323,6 @@ class Called(_Words):
             _set_flag(cls)
 
     def _attach(self, function: int, words: int) -> None:
-        """Have calls go to the function at that address, with these words; both stay valid as long as the object."""
+        """Send calls to the function at that address, with these words; both stay valid as long as the object."""
         if fast_calls() and type(self).__flags__ & _HAVE_VECTORCALL:
             _set_words(self, function, words)

@@ -1,8 +1,8 @@
 """Machine code in memory: an object file linked into one block of bytes, and that block mapped to be executed.
 
 Linking needs only the distances between the sections of one file, so that a block can be kept on disk and mapped in
-later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 are linked here, as they
-are made on Linux and on Windows; on other systems the object file is kept, and LLVM's loader links it.
+later processes without LLVM: that takes 0.1 ms, loading LLVM 80 ms. Only ELF files for x86-64 are linked here, the
+format on Linux and on Windows; on other systems the object file is kept, and LLVM's loader links it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 import mmap
 import struct
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,10 +20,11 @@ from sixd.locks import FORKS_WAIT
 
 _PC32, _PLT32 = 2, 4  # kinds of relocation: both are a distance of 32 bits
 _ALLOCATED, _NOBITS, _RELA, _SYMTAB = 0x2, 8, 4, 2
-_OWN = -1  # in place of a section: code that is added here
+_OWN = -1  # in place of a section: the code of _PROBE
+_Symbol = tuple[str, int, int]  # name, section, offset in it
 _UNWINDING = (".eh_frame", ".pdata", ".xdata")  # sections for debuggers: compiled code raises nothing
-# what a function with more than a page of variables calls on Windows, with their size in rax: it touches the stack page
-# by page from the top, so that it grows, and changes no register
+# a function with more than a page of variables calls this on Windows, with their size in rax: it touches the stack page
+# by page from the top, so that the stack grows, and changes no register
 _PROBE = bytes.fromhex(
     "50"  # push rax
     "4152"  # push r10
@@ -62,6 +64,23 @@ def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
     if not is_x86 or sys.platform not in ("linux", "win32"):
         raise LinkError("not an ELF file for x86-64")
     sections = _sections(obj)
+    code, start = _join(obj, sections)
+    symbols = _symbols(obj, sections)
+    if any(name == "__chkstk" for name, *_ in symbols):
+        start[_OWN] = len(code)
+        symbols = [(name, _OWN, 0) if name == "__chkstk" else (name, k, at) for name, k, at in symbols]
+        code += _PROBE
+    for s in sections:
+        if s.kind == _RELA and s.info in start:
+            _relocate(code, obj, s, symbols, start)
+    functions = {
+        name: start[section] + value for name, section, value in symbols if section in start and name and name[0] != "."
+    }
+    return bytes(code), functions
+
+
+def _join(obj: bytes, sections: Sequence[_Section]) -> tuple[bytearray, dict[int, int]]:
+    """The sections that code uses, one after the other, and where each begins, by its number."""
     code = bytearray()
     start: dict[int, int] = {}
     for k, s in enumerate(sections):
@@ -69,25 +88,20 @@ def link(obj: bytes) -> tuple[bytes, dict[str, int]]:
             code += b"\0" * (-len(code) % max(s.align, 1))
             start[k] = len(code)
             code += obj[s.offset : s.offset + s.size]
-    symbols = _symbols(obj, sections)
-    if any(name == "__chkstk" for name, *_ in symbols):
-        start[_OWN] = len(code)
-        symbols = [(name, _OWN, 0) if name == "__chkstk" else (name, k, at) for name, k, at in symbols]
-        code += _PROBE
-    for s in sections:
-        if s.kind != _RELA or s.info not in start:
-            continue
-        for at in range(s.offset, s.offset + s.size, 24):
-            offset, info, addend = struct.unpack_from("<QQq", obj, at)
-            _, section, value = symbols[info >> 32]
-            if section not in start or info & 0xFFFFFFFF not in (_PC32, _PLT32):
-                raise LinkError(f"relocation {info & 0xFFFFFFFF} of {symbols[info >> 32]}")
-            where = start[s.info] + offset
-            struct.pack_into("<i", code, where, start[section] + value + addend - where)
-    functions = {
-        name: start[section] + value for name, section, value in symbols if section in start and name and name[0] != "."
-    }
-    return bytes(code), functions
+    return code, start
+
+
+def _relocate(
+    code: bytearray, obj: bytes, section: _Section, symbols: Sequence[_Symbol], start: Mapping[int, int]
+) -> None:
+    """Write the distances that a section of relocations lists into the code."""
+    for at in range(section.offset, section.offset + section.size, 24):
+        offset, info, addend = struct.unpack_from("<QQq", obj, at)
+        _, target, value = symbols[info >> 32]
+        if target not in start or info & 0xFFFFFFFF not in (_PC32, _PLT32):
+            raise LinkError(f"relocation {info & 0xFFFFFFFF} of {symbols[info >> 32]}")
+        where = start[section.info] + offset
+        struct.pack_into("<i", code, where, start[target] + value + addend - where)
 
 
 class _Section(NamedTuple):
@@ -109,16 +123,16 @@ def _sections(obj: bytes) -> list[_Section]:
     return [_Section(_string(obj, strings + r[0]), r[1], r[2], r[4], r[5], r[7], r[8], r[6]) for r in raw]
 
 
-def _symbols(obj: bytes, sections: list[_Section]) -> list[tuple[str, int, int]]:
-    """(name, section, offset in it) of every symbol."""
-    found = []
+def _symbols(obj: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
+    """Every symbol of the tables in some sections."""
+    symbols = []
     for s in sections:
         if s.kind == _SYMTAB:
             strings = sections[s.link].offset
             for at in range(s.offset, s.offset + s.size, 24):
                 name, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", obj, at)
-                found.append((_string(obj, strings + name), section, value))
-    return found
+                symbols.append((_string(obj, strings + name), section, value))
+    return symbols
 
 
 def _string(obj: bytes, at: int) -> str:
@@ -143,7 +157,7 @@ class LoadedImage:
 
 
 def _map(code: bytes) -> tuple[int, Any]:
-    """Copy code into new pages that are readable and executable; return their address and what keeps them."""
+    """Copy code into new pages that are readable and executable; return their address and the object that owns them."""
     if sys.platform == "win32":
         return _map_on_windows(code)
     pages = mmap.mmap(-1, max(len(code), 1), prot=mmap.PROT_READ | mmap.PROT_WRITE)
@@ -160,7 +174,7 @@ def _map(code: bytes) -> tuple[int, Any]:
 class _Pages:
     """Pages of Windows at an address, freed with this object."""
 
-    def __init__(self, base: int, free: Any) -> None:
+    def __init__(self, base: int, free: Callable[..., object]) -> None:
         self._base, self._free = base, free
 
     def __del__(self) -> None:

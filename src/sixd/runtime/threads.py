@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixd.errors import ScalarTypeError
 from sixd.locks import FORKS_WAIT, Lock
@@ -44,8 +44,8 @@ def set_num_threads(n: int | None) -> None:
         _threads, _pool = None if n is None else int(n), None
 
 
-def spread(tasks: list[Callable[[], Any]]) -> None:
-    """Run all the tasks, in this thread and in others; each takes the next task when it is free.
+def spread(tasks: Sequence[Callable[[], object]]) -> None:
+    """Run all the tasks, in this thread and in others; each runs the next task when it is free.
 
     The first error is raised when all have ended.
     """

@@ -1,4 +1,4 @@
-"""What handlers of XLA's foreign function interface find in this process: a table of plans by key.
+"""The table of plans by key in which handlers of XLA's foreign function interface look up code of this process.
 
 Programs that XLA compiled refer to a plan by its key, and JAX keeps an object that holds it. See ``sixd.codegen.xla``.
 """
@@ -11,27 +11,32 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sixd.codegen.xla import DEVICE, ROOT, ROOTS
+import numpy as np
+
+from sixd.codegen.llvm.machine import CONTEXT, NO_MEMORY
+from sixd.codegen.xla import DEVICE, MESSAGES, ROOT, ROOTS
 from sixd.locks import Lock
 from sixd.runtime.machine_code import Image, LoadedImage
 
 _LOCK = Lock()
 _FIRST = 256  # slots of the first table
-_RELEASED = 256  # plans that nothing holds are kept
-_FORMER = 8  # tables before that are kept: a handler may be reading one
+_RELEASED = 256  # plans that are kept though nothing holds them
+_FORMER = 8  # former tables that are kept: a handler may be reading one
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * 2)
+_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
 class XlaPlan:
-    """The words of a plan, and what keeps the code alive that they refer to."""
+    """The words of a plan, and the object that keeps their code alive."""
 
-    def __init__(self, words: Sequence[int], owner: Any) -> None:
-        self._words = (ctypes.c_uint64 * len(words))(*words)
-        self.address = ctypes.addressof(self._words)
+    def __init__(self, words: Sequence[int], owner: object) -> None:
+        self.words = (ctypes.c_uint64 * len(words))(*words)
+        self.address = ctypes.addressof(self.words)
         self._owner = owner
 
 
 class PlanReference:
-    """Has a plan stay in the table."""
+    """Keeps a plan in the table."""
 
     def __init__(self, plan: XlaPlan) -> None:
         self.plan = plan
@@ -40,8 +45,8 @@ class PlanReference:
 class PlanTable:
     """Plans by key, in memory that handlers read without a lock: open addressing, at most half full.
 
-    A plan stays while an object of :class:`PlanReference` is alive, and then for some time: XLA runs
-    programs after Python has dropped them.
+    A plan stays while an object of :class:`PlanReference` is alive, and for some time after that: XLA runs programs
+    after Python has dropped them.
     """
 
     def __init__(self) -> None:
@@ -49,9 +54,9 @@ class PlanTable:
         self._plans: dict[int, XlaPlan] = {}
         self._holds: dict[int, weakref.ref[PlanReference]] = {}
         self._released: dict[int, None] = {}  # keys, the oldest first
-        # holds that are gone; handled at the next call, since the garbage collector may come at any time
+        # dead holds; handled at the next call, since the garbage collector may run at any time
         self._dropped: deque[tuple[int, weakref.ref[PlanReference]]] = deque()
-        self._former: deque[Any] = deque(maxlen=_FORMER)
+        self._former: deque[object] = deque(maxlen=_FORMER)
         self._words: Any = None
         self._begin(_FIRST)
 
@@ -59,7 +64,7 @@ class PlanTable:
         return len(self._plans)
 
     def _begin(self, slots: int) -> None:
-        """Use a new table of that many slots, with the plans that there are."""
+        """Use a new table of that many slots, with the present plans."""
         words = (ctypes.c_uint64 * (1 + 2 * slots))()
         self._former.append(self._words)
         words[0] = slots - 1
@@ -78,7 +83,7 @@ class PlanTable:
             self._used += 1
 
     def find(self, key: int, make: Callable[[], XlaPlan]) -> PlanReference:
-        """A hold on the plan of a key, which is made and entered if it is not there."""
+        """A hold on the plan of a key; a missing plan is made and entered."""
         with _LOCK:
             self._release()
             if key in self._plans:
@@ -93,8 +98,8 @@ class PlanTable:
             return self._hold(key)
 
     def _hold(self, key: int) -> PlanReference:
-        found = self._holds.get(key)
-        hold = None if found is None else found()
+        known = self._holds.get(key)
+        hold = None if known is None else known()
         if hold is None:
             hold = PlanReference(self._plans[key])
             self._holds[key] = weakref.ref(hold, lambda ref: self._dropped.append((key, ref)))
@@ -102,7 +107,7 @@ class PlanTable:
         return hold
 
     def _release(self) -> None:
-        """Let plans go that nothing holds, once enough others were released after them."""
+        """Drop plans that nothing holds, once enough others were released after them."""
         while self._dropped:
             key, ref = self._dropped.popleft()
             if self._holds.get(key) is ref:
@@ -118,6 +123,21 @@ def device_words(shared: int, threads: int, entries: Sequence[tuple[int, ...] | 
     """The words of a plan for GPUs: bytes of shared memory and threads of a block, and for each device its entry."""
     flat = [word for entry in entries for word in (entry or (0,) * len(DEVICE))]
     return [shared, threads, len(entries), *flat]
+
+
+def call_plan(plan: XlaPlan, rows: int, steps: Sequence[int], arrays: Sequence[np.ndarray]) -> None:
+    """Call the code of a plan for the CPU from Python, as the handler does: contiguous inputs, then outputs."""
+    form, code, own = plan.words
+    data = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
+    context = (ctypes.c_uint64 * len(CONTEXT)).from_buffer_copy((ctypes.c_uint64 * len(CONTEXT)).from_address(own))
+    context[0] = 0
+    if form:
+        dims, distances = (ctypes.c_int64 * 1)(rows), (ctypes.c_int64 * len(steps))(*steps)
+        _LOOP(code)(data, dims, distances, context)
+    else:
+        _ENTRY(code)(data, context)
+    if context[0] >= NO_MEMORY:
+        raise MemoryError(MESSAGES["memory"])
 
 
 TABLE = PlanTable()

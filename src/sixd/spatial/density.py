@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
-from sixd.spatial.scalar import Array, is_number, is_sympy, object_map
+from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, object_map
 
 _KINDS = {"Cartesian": ("x", "y", "z"), "cylindrical": ("r", "phi", "z"), "spherical": ("r", "theta", "phi")}
 _NAMES = ("x", "y", "z", "r", "theta", "phi")
@@ -32,26 +32,26 @@ class Subregion(NamedTuple):
     volume: Any
 
 
-def moments_of_density(where: str, density: Any, region: Any) -> tuple[Any, Array, Array]:
+def moments_of_density(where: str, density: object, region: object) -> tuple[Any, Array, Array]:
     """(m, m c (3,), matrix (3, 3) about the origin) of a density over a region; see ``Inertia.from_density``."""
     pieces = _pieces(where, region)
     rho = _density(where, density)
-    given = [rho, *(x for p in pieces for _, *ends in p.limits for x in ends), *(p.volume for p in pieces)]
+    expressions = [rho, *(x for p in pieces for _, *ends in p.limits for x in ends), *(p.volume for p in pieces)]
     coordinates = {*_symbols().values()}
-    left = {s for x in given for s in getattr(x, "free_symbols", ())} - coordinates
+    left = {s for x in expressions for s in getattr(x, "free_symbols", ())} - coordinates
     exact = _is_exact(density, region)
-    found: Any = None
-    is_formula = not any(callable(x) and not is_sympy(x) for x in given)
+    moments: Any = None
+    is_formula = not any(callable(x) and not is_sympy(x) for x in expressions)
     if is_formula and (left or exact):
-        found = _exactly(pieces, rho)
-    if found is None:
+        moments = _exactly(pieces, rho)
+    if moments is None:
         if left:
             raise ModelError(
                 f"{where}: SymPy finds no closed form of the integrals over {', '.join(sorted(map(str, left)))}, "
                 f"expected numbers for these, to integrate numerically, or other coordinates."
             )
-        found = sum((_numerically(where, piece, rho) for piece in pieces), np.zeros(10))
-    m, x, y, z, xx, yy, zz, yz, xz, xy = found
+        moments = sum((_numerically(where, piece, rho) for piece in pieces), np.zeros(10))
+    m, x, y, z, xx, yy, zz, yz, xz, xy = moments
     about = np.array([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
     first = np.array([x, y, z])
     return (_short(m), object_map(_short, first), object_map(_short, about)) if is_sympy(m) else (m, first, about)
@@ -66,7 +66,7 @@ def _symbols() -> dict[str, Any]:
     return {name: sympy.Symbol(name, real=True, nonnegative=True if name == "r" else None) for name in _NAMES}
 
 
-def _own(x: Any) -> Any:
+def _own(x: Scalar) -> Any:
     """The expression with the coordinates' own symbols for all symbols of these names."""
     import sympy
 
@@ -75,15 +75,15 @@ def _own(x: Any) -> Any:
     return x.xreplace({s: symbols[str(s)] for s in x.free_symbols if str(s) in symbols})
 
 
-def _is_exact(density: Any, region: Any) -> bool:
+def _is_exact(density: object, region: object) -> bool:
     """Whether SymPy objects without floats are among the numbers, so that the result is to be exact."""
     import sympy
 
     ends = region.values() if isinstance(region, Mapping) else [getattr(region, "size", ())]
     values = [density, *(x for pair in ends for x in np.ravel(np.array(pair, dtype=object)))]
-    found = [x for x in values if is_sympy(x)]
+    symbolic = [x for x in values if is_sympy(x)]
     floats = any(isinstance(x, (float, np.floating)) or (is_sympy(x) and x.has(sympy.Float)) for x in values)
-    return bool(found) and not floats
+    return bool(symbolic) and not floats
 
 
 def _function(where: str, what: str, f: Callable[..., Any], known: Sequence[str]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def _function(where: str, what: str, f: Callable[..., Any], known: Sequence[str]
     raise ScalarTypeError(f"{where}: {what} is a function of {', '.join(names)}, expected {wanted}.")
 
 
-def _density(where: str, density: Any) -> Any:
+def _density(where: str, density: object) -> Any:
     """An expression in the coordinates, or a function on arrays by keyword if it does not accept symbols."""
     if not callable(density) or is_sympy(density):
         if not (is_sympy(density) or is_number(density)) or isinstance(density, bool):
@@ -145,7 +145,7 @@ def _from_limits(where: str, region: Mapping[str, Any]) -> Subregion:
     return _piece(kind, limits)
 
 
-def _limit(where: str, name: str, x: Any, outer: dict[str, Any]) -> Any:
+def _limit(where: str, name: str, x: object, outer: dict[str, Any]) -> Any:
     """A limit as an expression in the coordinates listed before it, or a function on arrays of them by keyword."""
     import sympy
 
@@ -169,7 +169,7 @@ def _limit(where: str, name: str, x: Any, outer: dict[str, Any]) -> Any:
     return value
 
 
-def _require_order(where: str, name: str, low: Any, high: Any) -> None:
+def _require_order(where: str, name: str, low: Scalar, high: Scalar) -> None:
     numbers = [x for x in (low, high) if is_sympy(x) and x.is_number]
     if len(numbers) == 2 and not low <= high:
         raise ModelError(f"{where}: the limits of {name} are {low} and {high}, expected lower ≤ upper.")
@@ -233,7 +233,7 @@ def _from_shape(where: str, kind: str, size: Sequence[Any]) -> list[Subregion]:
 # exactly -------------------------------------------------------------------------------------------
 
 
-def _exactly(pieces: list[Subregion], rho: Any) -> list[Any] | None:
+def _exactly(pieces: list[Subregion], rho: Scalar) -> list[Any] | None:
     """The ten integrals, or None if SymPy does not find one of them."""
     import sympy
 
@@ -252,7 +252,7 @@ def _exactly(pieces: list[Subregion], rho: Any) -> list[Any] | None:
     return total
 
 
-def _integral(f: Any, s: Any, low: Any, high: Any) -> Any:
+def _integral(f: Scalar, s: Scalar, low: Scalar, high: Scalar) -> Any:
     import sympy
 
     f = sympy.expand(f)
@@ -262,15 +262,15 @@ def _integral(f: Any, s: Any, low: Any, high: Any) -> Any:
         primitive = sympy.Poly(f, s).integrate().as_expr()
         return primitive.subs(s, high) - primitive.subs(s, low)
     try:
-        found = sympy.integrate(f, (s, low, high), conds="none")
+        integral = sympy.integrate(f, (s, low, high), conds="none")
     except (NotImplementedError, ValueError, TypeError, AttributeError, ZeroDivisionError):
         return None
-    if found.has(sympy.Integral, sympy.Piecewise, sympy.nan, sympy.oo, sympy.zoo, sympy.I):
+    if integral.has(sympy.Integral, sympy.Piecewise, sympy.nan, sympy.oo, sympy.zoo, sympy.I):
         return None
-    return found
+    return integral
 
 
-def _short(x: Any) -> Any:
+def _short(x: Scalar) -> Any:
     """The shorter of the factored and the expanded form."""
     import sympy
 
@@ -281,7 +281,7 @@ def _short(x: Any) -> Any:
 # numerically ---------------------------------------------------------------------------------------
 
 
-def _numerically(where: str, piece: Subregion, rho: Any) -> Array:
+def _numerically(where: str, piece: Subregion, rho: Scalar) -> Array:
     """The ten integrals over a piece as floats: two successive rules must agree."""
     limits = [(str(s), _limit_on_arrays(where, low), _limit_on_arrays(where, high)) for s, low, high in piece.limits]
     point, volume = [_on_arrays(x) for x in piece.point], _on_arrays(piece.volume)
@@ -289,10 +289,10 @@ def _numerically(where: str, piece: Subregion, rho: Any) -> Array:
     for rules in ([_gauss(n) for n in _GAUSS], [_double_exponential(h) for h in _EXPONENTIAL]):
         last: Array | None = None
         for nodes, weights in rules:
-            found, size = _summed(where, limits, point, volume, density, nodes, weights)
-            if last is not None and (np.abs(found - last) <= _TOLERANCE * size).all():
-                return found
-            last = found
+            moments, size = _summed(where, limits, point, volume, density, nodes, weights)
+            if last is not None and (np.abs(moments - last) <= _TOLERANCE * size).all():
+                return moments
+            last = moments
     assert last is not None
     raise ModelError(
         f"{where}: the integrals do not converge to 1e-10 (mass {last[0]:.6g} kg), expected a density and limits "
@@ -301,7 +301,7 @@ def _numerically(where: str, piece: Subregion, rho: Any) -> Array:
 
 
 def _summed(
-    where: str, limits: Any, point: Any, volume: Any, density: Any, nodes: Array, weights: Array
+    where: str, limits: Scalar, point: Scalar, volume: Scalar, density: Scalar, nodes: Array, weights: Array
 ) -> tuple[Array, Array]:
     """The ten integrals by one rule in each direction, and those of absolute values."""
     total, size = np.zeros(10), np.zeros(10)
@@ -327,47 +327,47 @@ def _summed(
     return total, np.repeat(largest, (1, 3, 6))
 
 
-def _density_at(where: str, density: Any, at: dict[str, Any], n: int) -> Array:
-    found = density(at) if getattr(density, "on_arrays", False) else _called(where, "the density", density, at, n)
-    if not np.isfinite(found).all():
+def _density_at(where: str, density: Scalar, at: dict[str, Any], n: int) -> Array:
+    values = density(at) if getattr(density, "on_arrays", False) else _called(where, "the density", density, at, n)
+    if not np.isfinite(values).all():
         raise ModelError(f"{where}: the density is not finite inside the region, expected finite numbers [kg/m³].")
-    return np.broadcast_to(found, n)
+    return np.broadcast_to(values, n)
 
 
 def _called(where: str, what: str, f: Callable[..., Any], at: Mapping[str, Any], n: int) -> Array:
-    """A user's function at n points; one that takes no arrays is called for each."""
+    """A user's function at n points; one that accepts no arrays is called for each point."""
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(f(**at), dtype=float)
+            values = np.asarray(f(**at), dtype=float)
     except (TypeError, ValueError):
         columns = [np.broadcast_to(x, n).tolist() for x in at.values()]
-        found = np.array([f(**dict(zip(at, row, strict=True))) for row in zip(*columns, strict=True)])
-    if found.shape not in ((), (n,)) or found.dtype.kind not in "fiub":
+        values = np.array([f(**dict(zip(at, row, strict=True))) for row in zip(*columns, strict=True)])
+    if values.shape not in ((), (n,)) or values.dtype.kind not in "fiub":
         raise ShapeError(
-            f"{where}: {what} returned an array of shape {found.shape} for coordinates of shape {(n,)}, expected one "
+            f"{where}: {what} returned an array of shape {values.shape} for coordinates of shape {(n,)}, expected one "
             f"number for each point."
         )
-    return np.broadcast_to(found.astype(float), n)
+    return np.broadcast_to(values.astype(float), n)
 
 
-def _limit_on_arrays(where: str, x: Any) -> Callable[[Mapping[str, Any]], Any]:
+def _limit_on_arrays(where: str, x: Scalar) -> Callable[[Mapping[str, Any]], Any]:
     """A limit, an expression or a user's function, as a function of arrays by the names of the coordinates."""
     if is_sympy(x) or not callable(x):
         return _on_arrays(x)
 
     def value(at: Mapping[str, Any]) -> Any:
         n = len(next(iter(at.values())))
-        found = _called(where, "a limit", x, at, n)
-        if not np.isfinite(found).all():
+        values = _called(where, "a limit", x, at, n)
+        if not np.isfinite(values).all():
             raise ModelError(
                 f"{where}: a limit is not finite inside the limits before it, expected finite numbers [m]."
             )
-        return found
+        return values
 
     return value
 
 
-def _on_arrays(x: Any) -> Callable[[Mapping[str, Any]], Any]:
+def _on_arrays(x: Scalar) -> Callable[[Mapping[str, Any]], Any]:
     """An expression as a function of arrays by the names of the coordinates."""
     import sympy
 

@@ -1,8 +1,8 @@
 """Dual numbers a + b ε with ε² = 0, over any scalar: exact derivatives of code that is written for numbers.
 
-The value and the slope are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
-derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers. A slope may
-also be ``Several``, for derivatives in many directions at once; it is the left factor of every product.
+The value and the derivative are floats, SymPy expressions, traced scalars, or dual numbers again, which give second
+derivatives. In nested use every variable is lifted to the same depth; only constants may be plain numbers. A
+derivative may also be ``Several``, for many directions at once; it is the left factor of every product.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sixd.spatial import scalar
-from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, DerivativeRule, Scalar, object_array
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, ArrayLike, DerivativeRule, Scalar, object_array
 
 
 def _function(name: str) -> Callable[[Any], Dual]:
@@ -23,7 +23,7 @@ def _function(name: str) -> Callable[[Any], Dual]:
 
     def method(self: Dual) -> Dual:
         value = function(self.value)
-        return Dual(value, _over(*_fraction(rule, (value, self.value), (self.slope,))))
+        return Dual(value, _over(*_fraction(rule, (value, self.value), (self.derivative,))))
 
     method.__name__, method.__doc__ = name, function.__doc__
     return method
@@ -35,60 +35,60 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Cond
 
 
 class Dual:
-    """value + slope ε. Arithmetic, comparison and the functions of ``sixd.spatial`` carry the slope along."""
+    """value + derivative ε. Arithmetic, comparison and the functions of ``sixd.spatial`` carry the derivative along."""
 
-    __slots__ = ("slope", "value")
+    __slots__ = ("derivative", "value")
 
-    def __init__(self, value: Scalar, slope: Scalar = 0) -> None:
-        self.value, self.slope = value, slope
+    def __init__(self, value: Scalar, derivative: Scalar = 0) -> None:
+        self.value, self.derivative = value, derivative
 
-    def __add__(self, other: Any) -> Dual:
+    def __add__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
-        return Dual(self.value + b.value, self.slope + b.slope)
+        return Dual(self.value + b.value, self.derivative + b.derivative)
 
     __radd__ = __add__
 
     def __neg__(self) -> Dual:
-        return Dual(-self.value, -self.slope)
+        return Dual(-self.value, -self.derivative)
 
     def __pos__(self) -> Dual:
         return self
 
-    def __sub__(self, other: Any) -> Dual:
+    def __sub__(self, other: Scalar) -> Dual:
         return NotImplemented if isinstance(other, np.ndarray) else self + (-_lift(other))
 
-    def __rsub__(self, other: Any) -> Dual:
+    def __rsub__(self, other: Scalar) -> Dual:
         return _lift(other) + (-self)
 
-    def __mul__(self, other: Any) -> Dual:
+    def __mul__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
-        return Dual(self.value * b.value, _times(self.slope, b.value) + _times(b.slope, self.value))
+        return Dual(self.value * b.value, _times(self.derivative, b.value) + _times(b.derivative, self.value))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Dual:
+    def __truediv__(self, other: Scalar) -> Dual:
         if isinstance(other, np.ndarray):
             return NotImplemented
         b = _lift(other)
         ratio = _ratio(self.value, b.value)
-        return Dual(ratio, _over(self.slope - _times(b.slope, ratio), b.value))
+        return Dual(ratio, _over(self.derivative - _times(b.derivative, ratio), b.value))
 
-    def __rtruediv__(self, other: Any) -> Dual:
+    def __rtruediv__(self, other: Scalar) -> Dual:
         return _lift(other) / self
 
-    def __pow__(self, exponent: Any) -> Dual:
+    def __pow__(self, exponent: Scalar) -> Dual:
         if isinstance(exponent, Dual):
             return (self.log() * exponent).exp()
         if isinstance(exponent, (int, np.integer)) and 0 <= exponent <= 1:
             return self if exponent else self * 0 + 1
         below = self.value ** (exponent - 1)
-        return Dual(below * self.value, _times(self.slope, below * exponent))
+        return Dual(below * self.value, _times(self.derivative, below * exponent))
 
-    def __rpow__(self, base: Any) -> Dual:
+    def __rpow__(self, base: Scalar) -> Dual:
         return (self * scalar.log(base)).exp()
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
@@ -100,27 +100,29 @@ class Dual:
     sign, absolute = _function("sign"), _function("absolute")
     __abs__ = absolute
 
-    def atan2(self, x: Any) -> Dual:
+    def atan2(self, x: Scalar) -> Dual:
         """Angle [rad] in (-pi, pi] of the point (x, self)."""
         x = _lift(x)
-        slope = _fraction(RULES["atan2"], (None, self.value, x.value), (self.slope, x.slope))
-        return Dual(scalar.atan2(self.value, x.value), _over(*slope))
+        derivative = _fraction(RULES["atan2"], (None, self.value, x.value), (self.derivative, x.derivative))
+        return Dual(scalar.atan2(self.value, x.value), _over(*derivative))
 
-    def ratan2(self, y: Any) -> Dual:
+    def ratan2(self, y: Scalar) -> Dual:
         """``atan2(y, self)`` for a plain number ``y``."""
         return _lift(y).atan2(self)
 
-    def hypot(self, other: Any) -> Dual:
+    def hypot(self, other: Scalar) -> Dual:
         """√(self² + other²)."""
         y = _lift(other)
         value = scalar.hypot(self.value, y.value)
-        return Dual(value, _over(*_fraction(RULES["hypot"], (value, self.value, y.value), (self.slope, y.slope))))
+        return Dual(
+            value, _over(*_fraction(RULES["hypot"], (value, self.value, y.value), (self.derivative, y.derivative)))
+        )
 
-    def minimum(self, other: Any) -> Dual:
+    def minimum(self, other: Scalar) -> Dual:
         """The smaller of two."""
         return CHOOSES_FIRST["minimum"](self, other).where(self, other)
 
-    def maximum(self, other: Any) -> Dual:
+    def maximum(self, other: Scalar) -> Dual:
         """The larger of two."""
         return CHOOSES_FIRST["maximum"](self, other).where(self, other)
 
@@ -130,27 +132,27 @@ class Dual:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
     __eq__ = _comparison(operator.eq)  # type: ignore[assignment]
 
-    def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: Scalar) -> Condition:  # type: ignore[override]
         return ~(self == other)
 
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"Dual({self.value!r}, {self.slope!r})"
+        return f"Dual({self.value!r}, {self.derivative!r})"
 
 
 class Condition:
-    """A comparison of dual numbers: chooses values and slopes together."""
+    """A comparison of dual numbers: chooses values and derivatives together."""
 
     __slots__ = ("holds",)
 
-    def __init__(self, holds: Any) -> None:
+    def __init__(self, holds: Scalar) -> None:
         self.holds = holds
 
-    def where(self, a: Any, b: Any) -> Dual:
+    def where(self, a: Scalar, b: Scalar) -> Dual:
         """``a`` where the condition holds, else ``b``."""
         a, b = _lift(a), _lift(b)
-        return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.slope, b.slope))
+        return Dual(scalar.where(self.holds, a.value, b.value), _choose(self.holds, a.derivative, b.derivative))
 
     def __bool__(self) -> bool:
         return bool(self.holds)  # raises for traced values, with a hint what to use
@@ -166,14 +168,14 @@ class Condition:
 
 
 class Several:
-    """Slopes (m,) in several directions instead of one slope; NumPy arrays hold it as a scalar."""
+    """Derivatives (m,) in several directions instead of one derivative; NumPy arrays hold it as a scalar."""
 
     __slots__ = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def __add__(self, other: Any) -> Several:
+    def __add__(self, other: Scalar) -> Several:
         return Several(self.values + _values(other))
 
     __radd__ = __add__
@@ -181,60 +183,60 @@ class Several:
     def __neg__(self) -> Several:
         return Several(-self.values)
 
-    def __sub__(self, other: Any) -> Several:
+    def __sub__(self, other: Scalar) -> Several:
         return Several(self.values - _values(other))
 
-    def __rsub__(self, other: Any) -> Several:
+    def __rsub__(self, other: Scalar) -> Several:
         return Several(_values(other) - self.values)
 
-    def __mul__(self, scalar: Any) -> Several:
+    def __mul__(self, scalar: Scalar) -> Several:
         return Several(self.values * scalar)
 
-    def __truediv__(self, scalar: Any) -> Several:
+    def __truediv__(self, scalar: Scalar) -> Several:
         return Several(self.values / scalar)
 
 
-def _values(x: Any) -> Any:
+def _values(x: Scalar) -> Any:
     return x.values if isinstance(x, Several) else x
 
 
-def _choose(holds: Any, a: Any, b: Any) -> Any:
+def _choose(holds: Scalar, a: Scalar, b: Scalar) -> Any:
     if not isinstance(a, Several) and not isinstance(b, Several):
         return scalar.where(holds, a, b)
     m = len(a.values if isinstance(a, Several) else b.values)
     return Several(scalar.where(holds, *(np.broadcast_to(_values(x), (m,)) for x in (a, b))))
 
 
-def _lift(x: Any) -> Dual:
+def _lift(x: Scalar) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 
 
-def _times(slope: Any, value: Any) -> Any:
-    """slope · value; a constant's slope stays the int 0, which can be added to every kind of slope."""
-    return 0 if type(slope) is int and slope == 0 else slope * value
+def _times(derivative: Scalar, value: Scalar) -> Any:
+    """derivative · value; a constant's derivative stays the int 0, which can be added to every kind of derivative."""
+    return 0 if type(derivative) is int and derivative == 0 else derivative * value
 
 
-def _over(slope: Any, value: Any) -> Any:
-    """slope / value (None for 1); a constant's slope stays the int 0."""
-    if value is None or (type(slope) is int and slope == 0):
-        return slope
-    return _ratio(slope, value)
+def _over(derivative: Scalar, value: Scalar) -> Any:
+    """derivative / value (None for 1); a constant's derivative stays the int 0."""
+    if value is None or (type(derivative) is int and derivative == 0):
+        return derivative
+    return _ratio(derivative, value)
 
 
-def _fraction(rule: DerivativeRule, given: tuple[Any, ...], slopes: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Σ slope · partial derivative as numerator and denominator (None for 1); ``given``: value and arguments."""
+def _fraction(rule: DerivativeRule, known: tuple[Any, ...], derivatives: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Σ derivative · partial derivative as numerator and denominator (None for 1); ``known``: value and arguments."""
     # over traced scalars the order of these lines is the order of nodes, and so of the generated code
-    sign, slope = rule.signs[0], slopes[0]
-    slope = slope if sign > 0 else -slope if sign else 0
-    below: Any = None if rule.below is None else rule.below(*given)
-    total = slope if rule.above is None else _times(slope, rule.above[0](*given))
-    for k in range(1, len(slopes)):
-        term = slopes[k] if rule.above is None else _times(slopes[k], rule.above[k](*given))
+    sign, derivative = rule.signs[0], derivatives[0]
+    derivative = derivative if sign > 0 else -derivative if sign else 0
+    below: Any = None if rule.below is None else rule.below(*known)
+    total = derivative if rule.above is None else _times(derivative, rule.above[0](*known))
+    for k in range(1, len(derivatives)):
+        term = derivatives[k] if rule.above is None else _times(derivatives[k], rule.above[k](*known))
         total = total + term if rule.signs[k] > 0 else total - term
     return total, below if rule.divisor == 1 else rule.divisor * below
 
 
-def _ratio(a: Any, b: Any) -> Any:
+def _ratio(a: Scalar, b: Scalar) -> Any:
     """a / b; inf or NaN where Python's numbers raise ZeroDivisionError, as in NumPy."""
     try:
         return a / b
@@ -242,18 +244,18 @@ def _ratio(a: Any, b: Any) -> Any:
         return float(np.float64(a) / np.float64(b))
 
 
-def duals(values: Any, slopes: Any) -> Array:
-    """The array of dual numbers with these values and slopes, arrays of one shape."""
-    values, slopes = np.asarray(values), np.asarray(slopes)
-    pairs = zip(values.ravel().tolist(), slopes.ravel().tolist(), strict=True)
+def duals(values: ArrayLike, derivatives: ArrayLike) -> Array:
+    """The array of dual numbers with these values and derivatives, arrays of one shape."""
+    values, derivatives = np.asarray(values), np.asarray(derivatives)
+    pairs = zip(values.ravel().tolist(), derivatives.ravel().tolist(), strict=True)
     return object_array([Dual(a, b) for a, b in pairs], values.shape)
 
 
-def parts(array: Any) -> tuple[Array, Array]:
-    """Values and slopes, as two arrays, of an array of dual numbers and constants."""
+def parts(array: ArrayLike) -> tuple[Array, Array]:
+    """Values and derivatives, as two arrays, of an array of dual numbers and constants."""
     flat = [_lift(x) for x in np.asarray(array, dtype=object).ravel()]
     shape = np.shape(array)
-    return _array([x.value for x in flat], shape), _array([x.slope for x in flat], shape)
+    return _array([x.value for x in flat], shape), _array([x.derivative for x in flat], shape)
 
 
 def derivative(function: Callable[[Array], Any], x: Array, direction: Array) -> tuple[Array, Array]:
@@ -264,8 +266,8 @@ def derivative(function: Callable[[Array], Any], x: Array, direction: Array) -> 
 def gradient(function: Callable[[Array], Any], x: Array, directions: Array) -> tuple[Array, Array]:
     """f(x) (k,) and its derivatives (k, m) along the rows of ``directions`` (m, n), by one evaluation."""
     columns = np.asarray(directions).T
-    values, slopes = parts(function(duals(x, object_array([Several(column) for column in columns]))))
-    rows = [np.broadcast_to(_values(s), (len(directions),)) for s in slopes.ravel()]
+    values, derivatives = parts(function(duals(x, object_array([Several(column) for column in columns]))))
+    rows = [np.broadcast_to(_values(s), (len(directions),)) for s in derivatives.ravel()]
     return values, np.array(rows).reshape(*values.shape, len(directions))
 
 

@@ -14,7 +14,20 @@ import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, quaternion_from_rotation, skew
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, is_number, numeric, require_scalars, sin, sqrt, where, whole
+from sixd.spatial.scalar import (
+    Array,
+    ArrayLike,
+    Scalar,
+    atan2,
+    cos,
+    is_number,
+    numeric,
+    require_scalars,
+    sin,
+    sqrt,
+    where,
+    whole,
+)
 from sixd.spatial.transform import blocks, compose, make_pose
 
 _SERIES_BELOW = 0.25  # θ² where closed forms begin to cancel; the series are at rounding there
@@ -65,8 +78,8 @@ def log_coupling(w: Array) -> Array:
 # rotations and poses ----------------------------------------------------------------------------
 
 
-def exp_so3(w: Any) -> Array:
-    """R (3, 3) = exp(w×): the turn by ‖w‖ [rad] about w (3,), of any length.
+def exp_so3(w: ArrayLike) -> Array:
+    """R (3, 3) = exp(w×): the rotation by ‖w‖ [rad] about w (3,), of any length.
 
     ``rotation_from_vector`` is the same, without comparisons: its second derivatives lose digits near 0.
     """
@@ -79,7 +92,7 @@ def _sum_of_powers(w: Array, k: int) -> Array:
     return EYE3 + W * sine_coefficient(k, t2) + (W @ W) * sine_coefficient(k + 1, t2)
 
 
-def log_so3(R: Any) -> Array:
+def log_so3(R: ArrayLike) -> Array:
     """w (3,) with exp_so3(w) = R (3, 3), ‖w‖ in [0, pi] [rad]; its sign at pi is arbitrary."""
     q = quaternion_from_rotation(_rotation("log_so3: R", R, 3))
     square = q[1:] @ q[1:]
@@ -88,7 +101,7 @@ def log_so3(R: Any) -> Array:
     return q[1:] * where(small, _polynomial(_ASIN_SERIES, square) * 2, atan2(s, q[0]) * 2 / s)
 
 
-def exp_se3(twist: Any) -> Array:
+def exp_se3(twist: ArrayLike) -> Array:
     """T (4, 4): the pose reached from the identity by the constant twist [ω; v] (6,) in unit time [rad, m].
 
     T = [[exp_so3(ω), V v], [0, 1]] with V = ∫₀¹ exp(s ω×) ds.
@@ -98,14 +111,14 @@ def exp_se3(twist: Any) -> Array:
     return make_pose(_sum_of_powers(w, 0), _sum_of_powers(w, 1) @ v)
 
 
-def log_se3(T: Any) -> Array:
+def log_se3(T: ArrayLike) -> Array:
     """The twist [ω; v] (6,) with exp_se3(twist) = T (4, 4), ‖ω‖ ≤ pi [rad, m]."""
     T = _rotation("log_se3: T", T, 4)
     w = log_so3(T[:3, :3])
     return np.concatenate([w, log_coupling(w) @ T[:3, 3]])
 
 
-def adjoint(T_AB: Any) -> Array:
+def adjoint(T_AB: ArrayLike) -> Array:
     """Ad (6, 6) = [[R, 0], [p× R, R]] of the pose T_AB (4, 4): v_A = Ad v_B for motion vectors [ω; v].
 
     It is X_AB, the inverse of ``transform_from_pose(T_AB)`` = X_BA; forces map by its transpose, f_B = Adᵀ f_A.
@@ -115,13 +128,13 @@ def adjoint(T_AB: Any) -> Array:
     return blocks(R, ZERO3, skew(T[:3, 3]) @ R, R)
 
 
-def product_of_exponentials(screws: Any, q: Any, home: Any) -> Array:
+def product_of_exponentials(screws: ArrayLike, q: ArrayLike, home: ArrayLike) -> Array:
     """T (4, 4) = exp(S₁ q₁) … exp(Sₙ qₙ) home: the pose of a chain's last frame in its base.
 
     Parameters
     ----------
     screws : (n, 6), the axes [ω; v] of the joints in the base's coordinates at q = 0, nearest to the base first:
-        [a; p×a] for a turn about the unit vector a through p, [0; a] for a displacement along a, [a; p×a + h a] for
+        [a; p×a] for a rotation about the unit vector a through p, [0; a] for a displacement along a, [a; p×a + h a] for
         a screw of pitch h [m/rad].
     q : (n,) [rad, m].
     home : (4, 4), the pose at q = 0.
@@ -148,7 +161,7 @@ def _screw_motion(screw: Array, q: Scalar) -> Array:
     return make_pose(axis_rotation(a, angle), V @ (v if length == 1 else v / length))
 
 
-def _shaped(what: str, value: Any, *shape: int | str) -> Array:
+def _shaped(what: str, value: ArrayLike, *shape: int | str) -> Array:
     """``value`` as an array of that shape, in which "n" is any number; raise if it has another."""
     require_scalars(what, value)
     array = np.asarray(value)
@@ -158,7 +171,7 @@ def _shaped(what: str, value: Any, *shape: int | str) -> Array:
     return array
 
 
-def _rotation(what: str, value: Any, n: int) -> Array:
+def _rotation(what: str, value: ArrayLike, n: int) -> Array:
     """``value`` as a rotation matrix, n = 3, or a pose, n = 4; raise if it consists of numbers and is not rigid."""
     T = _shaped(what, value, n, n)
     if T.dtype != object:

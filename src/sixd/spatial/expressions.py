@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from operator import add, and_, mul, or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sixd.errors import ScalarTypeError
 from sixd.spatial import scalar
 from sixd.spatial.scalar import Array, Scalar, is_sympy, object_array
+
+if TYPE_CHECKING:
+    from sympy import Basic
 
 _SINH_SERIES = (1 / 39916800, 1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)  # at 0.3 the next term is 3e-17
 
@@ -58,14 +61,14 @@ def evaluate_expressions(expressions: Iterable[Any], values: Mapping[Any, Scalar
     return object_array([_walk(x, known, where) if is_sympy(x) else x for x in expressions])
 
 
-def _walk(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
-    found = known.get(x)
-    if found is None:
-        known[x] = found = _value(x, known, where)
-    return found
+def _walk(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
+    value = known.get(x)
+    if value is None:
+        known[x] = value = _value(x, known, where)
+    return value
 
 
-def _value(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+def _value(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
     kind = type(x).__name__
     if x.is_Integer:
         return int(x)
@@ -89,7 +92,7 @@ def _value(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
     return _FUNCTIONS[kind](*(_walk(a, known, where) for a in x.args))
 
 
-def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+def _product(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
     """One quotient; factors with negative exponents form the denominator."""
     above, below, sign = [], [], 1
     for factor in x.args:
@@ -104,7 +107,7 @@ def _product(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
     return -product if sign < 0 else product
 
 
-def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+def _power(base: Scalar, exponent: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
     from sympy import sympify
 
     if exponent.is_Float and (2 * float(exponent)).is_integer():  # 2.0 and 0.5 mean 2 and 1/2
@@ -126,7 +129,7 @@ def _whole_power(base: Scalar, n: int) -> Scalar:
     return half * half * base if n % 2 else half * half
 
 
-def _piecewise(x: Any, known: dict[Any, Scalar], where: str) -> Scalar:
+def _piecewise(x: Basic, known: dict[Any, Scalar], where: str) -> Scalar:
     result: Scalar = float("nan")  # where no case holds
     for value, condition in reversed(x.args):
         chosen = _walk(value, known, where)

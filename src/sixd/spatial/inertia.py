@@ -15,7 +15,7 @@ from sixd.errors import ModelError, ShapeError, SingularError, require_known
 from sixd.spatial.density import moments_of_density
 from sixd.spatial.principal import PrincipalMoments, principal
 from sixd.spatial.rotation import EYE3, skew
-from sixd.spatial.scalar import Array, Scalar, exact, is_object, is_zero, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, exact, is_object, is_zero, require_scalars
 from sixd.spatial.transform import blocks
 
 
@@ -52,7 +52,7 @@ class Inertia:
     first_moment: Array
     about_origin: Array
 
-    def __init__(self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), about_com: Any = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, mass: Scalar, com: ArrayLike = (0.0, 0.0, 0.0), about_com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         for name, x in (("mass", mass), ("com", com), ("about_com", about_com)):
             require_scalars(f"Inertia: {name}", x)
         c, I_C = np.asarray(com), np.asarray(about_com)
@@ -95,14 +95,14 @@ class Inertia:
         return Inertia.from_parameters, (self.parameters,)
 
     @classmethod
-    def from_moments(cls, mass: Scalar, first_moment: Any, about_origin: Any) -> Inertia:
+    def from_moments(cls, mass: Scalar, first_moment: ArrayLike, about_origin: ArrayLike) -> Inertia:
         """From mass, first moment m c (3,) [kg m] and the matrix (3, 3) about the frame's origin [kg m²]."""
         new = object.__new__(cls)
         new._set(mass, np.asarray(first_moment), np.asarray(about_origin))
         return new
 
     @classmethod
-    def from_parameters(cls, parameters: Any) -> Inertia:
+    def from_parameters(cls, parameters: ArrayLike) -> Inertia:
         """From (10,): m, hx hy hz, Ixx Iyy Izz Iyz Ixz Ixy about the origin."""
         p = np.asarray(parameters)
         _require_shape("from_parameters: got", p, (10,))
@@ -110,7 +110,7 @@ class Inertia:
         return cls.from_moments(m, np.array([hx, hy, hz]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> Inertia:
+    def from_matrix(cls, matrix: ArrayLike) -> Inertia:
         """From the 6×6 matrix of a rigid body; raises if it is not of that form."""
         A = np.asarray(matrix)
         _require_shape("from_matrix: got", A, (6, 6))
@@ -123,7 +123,7 @@ class Inertia:
         return new
 
     @classmethod
-    def from_pseudo_inertia(cls, pseudo: Any) -> Inertia:
+    def from_pseudo_inertia(cls, pseudo: ArrayLike) -> Inertia:
         """From the 4×4 pseudo-inertia [[Σ, h], [hᵀ, m]]."""
         P = np.asarray(pseudo)
         _require_shape("from_pseudo_inertia: got", P, (4, 4))
@@ -131,7 +131,7 @@ class Inertia:
         return cls.from_moments(P[3, 3], P[:3, 3], EYE3 * np.trace(sigma) - sigma)
 
     @classmethod
-    def from_density(cls, density: Any, region: Any, *, pose: Any = None) -> Inertia:
+    def from_density(cls, density: Scalar, region: Any, *, pose: ArrayLike | None = None) -> Inertia:
         """From a density ρ over a region: m = ∫ρ dV, m c = ∫ρ p dV, I = ∫ρ (p·p 1 - p pᵀ) dV.
 
         Parameters
@@ -158,8 +158,8 @@ class Inertia:
         if hasattr(shape, "kind"):  # a shape on a body, with its pose there
             pose = region.pose if pose is None else np.asarray(pose) @ region.pose
             region = shape
-        found = cls.from_moments(*moments_of_density("Inertia.from_density", density, region))
-        return found if pose is None else found.moved(pose)
+        inertia = cls.from_moments(*moments_of_density("Inertia.from_density", density, region))
+        return inertia if pose is None else inertia.moved(pose)
 
     # views ------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Inertia:
     def __sub__(self, other: Inertia) -> Inertia:
         return self + (-other)
 
-    def moved(self, pose: Any) -> Inertia:
+    def moved(self, pose: ArrayLike) -> Inertia:
         """The inertia in A of a body with this inertia in B, for ``pose`` = T_AB (4, 4)."""
         T = np.asarray(pose)
         _require_shape("moved: pose has", T, (4, 4))
@@ -260,14 +260,14 @@ class Inertia:
             T = exact(T)
         return self.rotated(T[:3, :3]).translated(T[:3, 3])
 
-    def rotated(self, R: Any) -> Inertia:
+    def rotated(self, R: ArrayLike) -> Inertia:
         """Turned by R (3, 3) about the origin."""
         R = np.asarray(R)
         if R.shape != (3, 3) or (R.dtype != object and not np.abs(R @ R.T - EYE3).max() < 1e-6):
             raise ShapeError(f"Inertia.rotated: R is {R.tolist()}, expected a rotation matrix (3, 3).")
         return Inertia.from_moments(self.mass, R @ self.first_moment, R @ self.about_origin @ R.T)
 
-    def translated(self, p: Any) -> Inertia:
+    def translated(self, p: ArrayLike) -> Inertia:
         """Moved by ``p`` (3,) [m]: the parallel-axis theorem, without dividing by the mass."""
         p = np.asarray(p)
         _require_shape("translated: p has", p, (3,))

@@ -13,7 +13,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ShapeError, SingularError
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, exact, is_object, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, exact, is_object, require_scalars
 from sixd.spatial.transform import crf
 
 _RANK = 1e-12  # entries below this part of the largest count as zero
@@ -39,29 +39,31 @@ class ConstrainedBody:
     b: Array
     T: Array
 
-    def acceleration(self, f: Any) -> Array:
+    def acceleration(self, f: ArrayLike) -> Array:
         """a (6,) = Φ f + b under the force f (6,) [N m, N]."""
         return _tidy(self.Phi @ _vector("ConstrainedBody.acceleration", "f", f, 6) + self.b)
 
-    def alpha_rate(self, f: Any) -> Array:
+    def alpha_rate(self, f: ArrayLike) -> Array:
         """α̇ (nf,) with H α̇ + C = Sᵀf."""
         where = "ConstrainedBody.alpha_rate"
         return _tidy(_solved(where, self.H, self.S.T @ _vector(where, "f", f, 6) - self.C))
 
-    def constraint_force(self, f: Any) -> Array:
+    def constraint_force(self, f: ArrayLike) -> Array:
         """f_c (6,) = I a + v×*I v - f: the force of the constraint, in the span of T."""
         v, I = self.v, self.I
         f = _vector("ConstrainedBody.constraint_force", "f", f, 6)
         return _tidy(I @ self.acceleration(f) + crf(v) @ (I @ v) - f)
 
 
-def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = None) -> ConstrainedBody:
+def constrained_body(
+    inertia: Inertia | ArrayLike, S: ArrayLike, alpha: ArrayLike | None = None, *, S_rate: ArrayLike | None = None
+) -> ConstrainedBody:
     """Φ and b of a rigid body whose velocity is v = S α: it accelerates by a = Φ f + b under a force f.
 
     Parameters
     ----------
     inertia : ``sixd.Inertia``, or the matrix (6, 6).
-    S : motion subspace (6, nf), angular rows first, in the frame of the inertia; (6,) for one freedom.
+    S : motion subspace (6, nf), angular rows first, in the frame of the inertia; (6,) for one DoF.
     alpha : velocity (nf,); zero if omitted.
     S_rate : Ṡ (6, nf), the rate of S as vectors. If S is fixed in the body, Ṡ = v×S, and if it is fixed in the ground,
         Ṡ = 0: in both Ṡα = 0, and it can be omitted. For a joint on the ground whose S varies in the body's frame it is
@@ -93,7 +95,7 @@ def constrained_body(inertia: Any, S: Any, alpha: Any = None, *, S_rate: Any = N
     return ConstrainedBody(I, S, alpha, v, c, H, C, Phi, b, T)
 
 
-def force_subspace(S: Any, *, where: str = "force_subspace") -> Array:
+def force_subspace(S: ArrayLike, *, where: str = "force_subspace") -> Array:
     """T (6, 6 - nf) with SᵀT = 0 for a motion subspace S (6, nf): the forces that do no work on S.
 
     By elimination: columns are unit vectors where S has single entries. Of symbols, denominators are cleared.
@@ -132,7 +134,7 @@ def force_subspace(S: Any, *, where: str = "force_subspace") -> Array:
     return T + 0 if symbolic else T + 0.0
 
 
-def relative_inertia(A: Any, B: Any) -> Array:
+def relative_inertia(A: Inertia | ArrayLike, B: Inertia | ArrayLike) -> Array:
     """Relative inertia (6, 6) of two bodies that act on each other by ±f: I⁻¹ = I_A⁻¹ + I_B⁻¹, by I = A (A + B)⁻¹ B.
 
     ``A`` and ``B`` are of class ``sixd.Inertia`` or (…, 6, 6), in one frame. Of numbers, singular ones (points, thin
@@ -146,16 +148,16 @@ def relative_inertia(A: Any, B: Any) -> Array:
     if not np.isfinite(total).all():
         raise ModelError("relative_inertia: A or B has entries that are not finite, expected finite numbers.")
     if total.size and np.linalg.cond(total).max() < 1e12:
-        found = A @ np.linalg.solve(total, B)
-    else:  # forces in the null space of both bodies accelerate nothing that is to be found
-        found = A @ np.linalg.pinv(total, rcond=_RANK, hermitian=True) @ B
-    return (found + np.swapaxes(found, -1, -2)) / 2
+        product = A @ np.linalg.solve(total, B)
+    else:  # forces in the null space of both bodies do not affect the result
+        product = A @ np.linalg.pinv(total, rcond=_RANK, hermitian=True) @ B
+    return (product + np.swapaxes(product, -1, -2)) / 2
 
 
 # arguments and linear algebra ---------------------------------------------------------------------
 
 
-def _matrix(where: str, what: str, inertia: Any) -> Array:
+def _matrix(where: str, what: str, inertia: object) -> Array:
     if isinstance(inertia, Inertia):
         return inertia.matrix
     require_scalars(f"{where}: {what}", inertia)
@@ -165,16 +167,16 @@ def _matrix(where: str, what: str, inertia: Any) -> Array:
     return A if A.dtype == object else A.astype(float)
 
 
-def _subspace(where: str, S: Any, what: str = "S") -> Array:
+def _subspace(where: str, S: ArrayLike, what: str = "S") -> Array:
     require_scalars(f"{where}: {what}", S)
     S = np.asarray(S)
     S = S[:, None] if S.shape == (6,) else S
     if S.ndim != 2 or len(S) != 6 or S.shape[1] > 6:
-        raise ShapeError(f"{where}: {what} has shape {S.shape}, expected (6, nf): a column for each freedom.")
+        raise ShapeError(f"{where}: {what} has shape {S.shape}, expected (6, nf): a column for each DoF.")
     return S if S.dtype == object else S.astype(float)
 
 
-def _vector(where: str, what: str, x: Any, n: int) -> Array:
+def _vector(where: str, what: str, x: ArrayLike, n: int) -> Array:
     require_scalars(f"{where}: {what}", x)
     x = np.asarray(x)
     x = x.ravel() if x.shape in ((), (n, 1)) else x
@@ -190,7 +192,7 @@ def _solved(where: str, A: Array, B: Array) -> Array:
             return np.linalg.solve(A.astype(float), B.astype(float))
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every freedom. Give the body "
+                f"{where}: the matrix {A.tolist()} is singular, expected an inertia along every DoF. Give the body "
                 f"a mass, or extent."
             ) from None
     import sympy
@@ -198,9 +200,9 @@ def _solved(where: str, A: Array, B: Array) -> Array:
     M = sympy.Matrix(A)
     det = _short(M.det(method="berkowitz"))
     if det == 0:
-        raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every freedom.")
-    found = M.adjugate() * sympy.Matrix(B) / det
-    return _tidy(np.array(found.tolist(), dtype=object).reshape(B.shape))
+        raise SingularError(f"{where}: the matrix {M.tolist()} is singular, expected an inertia along every DoF.")
+    solution = M.adjugate() * sympy.Matrix(B) / det
+    return _tidy(np.array(solution.tolist(), dtype=object).reshape(B.shape))
 
 
 def _tidy(x: Array) -> Array:
@@ -212,19 +214,19 @@ def _tidy(x: Array) -> Array:
     return out
 
 
-def _short(e: Any) -> Any:
+def _short(e: Scalar) -> Any:
     """A SymPy expression as one fraction with factored parts; other scalars as they are."""
     if not hasattr(e, "free_symbols"):
         return e
     import sympy
 
-    found = sympy.factor(sympy.cancel(sympy.together(e)))
-    if not found.has(sympy.sin, sympy.cos):
-        return found
-    return sympy.trigsimp(found).replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
+    factored = sympy.factor(sympy.cancel(sympy.together(e)))
+    if not factored.has(sympy.sin, sympy.cos):
+        return factored
+    return sympy.trigsimp(factored).replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
 
 
-def _weight(e: Any, symbolic: bool) -> float:
+def _weight(e: Scalar, symbolic: bool) -> float:
     """How good a pivot is: the size of a number; of expressions numbers come first, then short ones; 0 for zero."""
     if not hasattr(e, "free_symbols"):
         return abs(float(e)) * (1e6 if symbolic else 1)

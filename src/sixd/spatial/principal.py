@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sixd.errors import ModelError
-from sixd.spatial.scalar import Array, is_object
+from sixd.spatial.scalar import Array, Scalar, is_object
+
+if TYPE_CHECKING:
+    from sympy import Matrix
 
 _EQUAL = 1e-12  # of the largest entry: moments this close have no axes of their own
 
@@ -32,7 +35,7 @@ def _numeric(A: Array) -> PrincipalMoments:
     scale = max(np.abs(moments).max(), np.finfo(float).tiny)
     axes: list[Array] = []
     k = 0
-    while k < 3:  # groups of equal moments: take the axes of the frame that lie nearest to their space
+    while k < 3:  # groups of equal moments: use the frame's axes nearest to their space
         same = [j for j in range(k, 3) if abs(moments[j] - moments[k]) <= _EQUAL * scale]
         space = V[:, same]
         own: list[Array] = []
@@ -54,39 +57,39 @@ def _exact(A: Array) -> PrincipalMoments:
     M = M.applyfunc(lambda e: sympy.nsimplify(e, rational=True) if e.is_Float else e)
     mixed = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if sympy.simplify(M[i, j]) != 0]
     if not mixed:
-        found = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
+        pairs = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
     elif len(mixed) == 1:
-        found = _one_axis_known(M, *mixed[0])
+        pairs = _one_axis_known(M, *mixed[0])
     else:
-        found = _by_factors(M)
+        pairs = _by_factors(M)
     if not M.free_symbols:
-        found.sort(key=lambda pair: float(pair[0]))
-    first, second = found[0][1], found[1][1]
+        pairs.sort(key=lambda pair: float(pair[0]))
+    first, second = pairs[0][1], pairs[1][1]
     axes = sympy.Matrix.hstack(first, second, first.cross(second).applyfunc(_simple))
-    moments = np.array([moment for moment, _ in found], dtype=object)
+    moments = np.array([moment for moment, _ in pairs], dtype=object)
     return PrincipalMoments(moments, np.array(axes.tolist(), dtype=object))
 
 
-def _one_axis_known(M: Any, i: int, j: int) -> list[tuple[Any, Any]]:
+def _one_axis_known(M: Matrix, i: int, j: int) -> list[tuple[Any, Any]]:
     """Axes i and j turned in their plane by φ, tan 2φ = 2c/(a - b): moments (a + b)/2 ± √(((a - b)/2)² + c²)."""
     import sympy
 
     a, b, c = M[i, i], M[j, j], M[i, j]
     middle, root = (a + b) / 2, sympy.sqrt((a - b) ** 2 + 4 * c**2) / 2
     angle = sympy.atan2(2 * c, a - b) / 2
-    found: list[tuple[Any, Any]] = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
+    pairs: list[tuple[Any, Any]] = [(M[k, k], sympy.eye(3).col(k)) for k in range(3)]
     x, y = sympy.eye(3).col(i), sympy.eye(3).col(j)
-    found[i] = (middle + root, x * sympy.cos(angle) + y * sympy.sin(angle))
-    found[j] = (middle - root, y * sympy.cos(angle) - x * sympy.sin(angle))
-    return found
+    pairs[i] = (middle + root, x * sympy.cos(angle) + y * sympy.sin(angle))
+    pairs[j] = (middle - root, y * sympy.cos(angle) - x * sympy.sin(angle))
+    return pairs
 
 
-def _by_factors(M: Any) -> list[tuple[Any, Any]]:
+def _by_factors(M: Matrix) -> list[tuple[Any, Any]]:
     """The roots of the characteristic polynomial where it has a factor, and the axes that belong to them."""
     import sympy
 
     x = sympy.Dummy("x")
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     polynomial = sympy.expand((x * sympy.eye(3) - M).det(method="berkowitz"))
     for factor, count in sympy.factor_list(polynomial)[1]:
         if not factor.has(x):
@@ -102,11 +105,11 @@ def _by_factors(M: Any) -> list[tuple[Any, Any]]:
                 for a in axes:
                     v = v - a * a.dot(v)
                 axes.append(_unit(v.applyfunc(_simple)))
-            found += [(moment, a) for a in axes]
-    return found
+            pairs += [(moment, a) for a in axes]
+    return pairs
 
 
-def _without_factors(M: Any) -> list[tuple[Any, Any]]:
+def _without_factors(M: Matrix) -> list[tuple[Any, Any]]:
     import sympy
 
     if M.free_symbols:
@@ -118,14 +121,14 @@ def _without_factors(M: Any) -> list[tuple[Any, Any]]:
     return [(sympy.Float(m), sympy.Matrix(axis)) for m, axis in zip(numbers.moments, numbers.axes.T, strict=True)]
 
 
-def _unit(axis: Any) -> Any:
+def _unit(axis: Matrix) -> Any:
     import sympy
 
     length = sympy.sqrt(_simple(axis.dot(axis)))
     return axis.applyfunc(lambda e: _simple(e / length))
 
 
-def _simple(e: Any) -> Any:
+def _simple(e: Scalar) -> Any:
     import sympy
 
     return sympy.radsimp(sympy.simplify(e))

@@ -3,34 +3,32 @@
 ``R_AB`` maps components in B to components in A; its columns are B's axes seen from A. All functions
 are written for any scalar and stay accurate at and near angle 0 and pi.
 
-Euler angles have any sequence of axes. Upper-case letters turn about the moving axes: "ZXZ" is
-R = Rz(a0) Rx(a1) Rz(a2). Lower-case letters turn about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is
+Euler angles have any sequence of axes. Upper-case letters rotate about the moving axes: "ZXZ" is
+R = Rz(a0) Rx(a1) Rz(a2). Lower-case letters rotate about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is
 roll, pitch, yaw.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.spatial.scalar import Array, Scalar, atan2, cos, exact, is_object, sign, sin, sqrt, where
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, Vector, atan2, cos, exact, is_object, sign, sin, sqrt, where
 
 EYE3 = np.eye(3, dtype=int)  # whole numbers keep symbolic results exact
 ZERO3 = np.zeros((3, 3), dtype=int)
-# keeps x/x at 1 for x = 0 without a branch, and gives sqrt(x²) a slope there; also a float32, and below the square
+# keeps x/x at 1 for x = 0 without a branch, and makes sqrt(x²) differentiable there; a float32 too, below the square
 # of any angle that matters
 _TINY = 1e-36
 
 
-def skew(v: Any) -> Array:
+def skew(v: Vector) -> Array:
     """Cross-product matrix of a 3-vector: ``skew(v) @ u == v × u``."""
     x, y, z = v
     return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
 
 
-def unskew(A: Any) -> Array:
+def unskew(A: Array) -> Array:
     """The 3-vector of the skew part of a 3×3 matrix; inverse of :func:`skew`."""
     A = np.asarray(A)
     return np.array([A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]]) / 2
@@ -42,7 +40,7 @@ def sinc(x: Scalar) -> Scalar:
     return sin(x) / x
 
 
-def unit_vector(v: Any, *, name: str = "axis") -> Array:
+def unit_vector(v: ArrayLike, *, name: str = "axis") -> Array:
     """The vector divided by its length; raises on a zero vector or NaN."""
     v = np.asarray(v)
     if v.shape != (3,):
@@ -59,23 +57,23 @@ def unit_vector(v: Any, *, name: str = "axis") -> Array:
     return v if abs(length - 1.0) < 4e-16 else v / length
 
 
-def axis_rotation(axis: Any, angle: Scalar) -> Array:
-    """R (3, 3) of a turn by ``angle`` [rad] about the unit vector ``axis`` (right-handed)."""
+def axis_rotation(axis: Vector, angle: Scalar) -> Array:
+    """R (3, 3) of a rotation by ``angle`` [rad] about the unit vector ``axis`` (right-handed)."""
     a = np.asarray(axis)
     aa = np.outer(a, a)
     # in this grouping an axis of 0s and ±1s leaves only cos, sin, 0 and 1
     return aa + (EYE3 - aa) * cos(angle) + skew(a) * sin(angle)
 
 
-def rotation_from_vector(v: Any) -> Array:
-    """R (3, 3) = exp(v×): a turn by ‖v‖ [rad] about v, any magnitude."""
+def rotation_from_vector(v: Vector) -> Array:
+    """R (3, 3) = exp(v×): a rotation by ‖v‖ [rad] about v, any magnitude."""
     V = skew(v)
     theta = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY)
     half = sinc(theta / 2)
     return EYE3 + V * sinc(theta) + (V @ V) * (half * half / 2)
 
 
-def rotation_to_vector(R: Any) -> Array:
+def rotation_to_vector(R: Array) -> Array:
     """Rotation vector (3,) of R, norm in [0, pi] [rad]; at pi its sign is arbitrary."""
     return quaternion_to_vector(quaternion_from_rotation(R))
 
@@ -100,7 +98,7 @@ def frame_along(z: Array) -> Array:
 # quaternions ------------------------------------------------------------------------------------
 
 
-def quaternion_multiply(p: Any, q: Any) -> Array:
+def quaternion_multiply(p: Vector, q: Vector) -> Array:
     """Hamilton product p ⊗ q of two quaternions (4,), wxyz."""
     pw, px, py, pz = p
     qw, qx, qy, qz = q
@@ -114,24 +112,24 @@ def quaternion_multiply(p: Any, q: Any) -> Array:
     )
 
 
-def quaternion_rate(q: Any, omega: Any) -> Array:
-    """dq/dt (4,) = ½ q ⊗ [0; ω] of a quaternion (4,) wxyz; ω (3,) [rad/s] in body axes, the axes that q turns."""
+def quaternion_rate(q: Vector, omega: Vector) -> Array:
+    """dq/dt (4,) = ½ q ⊗ [0; ω] of a quaternion (4,) wxyz; ω (3,) [rad/s] in body axes, those that q rotates."""
     return quaternion_multiply(q, np.concatenate([[0], omega])) / 2
 
 
-def quaternion_conjugate(q: Any) -> Array:
+def quaternion_conjugate(q: Vector) -> Array:
     """(w, -x, -y, -z): the inverse rotation of a unit quaternion."""
     w, x, y, z = q
     return np.array([w, -x, -y, -z])
 
 
-def quaternion_normalize(q: Any) -> Array:
+def quaternion_normalize(q: Vector) -> Array:
     """q / ‖q‖."""
     q = np.asarray(q)
     return q / sqrt(q @ q)
 
 
-def quaternion_to_rotation(q: Any) -> Array:
+def quaternion_to_rotation(q: Vector) -> Array:
     """R (3, 3) of a quaternion (4,) wxyz of any non-zero length; divides by q·q, so needs no sqrt."""
     w, x, y, z = q
     s = 2 / (w * w + x * x + y * y + z * z)
@@ -144,7 +142,7 @@ def quaternion_to_rotation(q: Any) -> Array:
     )
 
 
-def quaternion_from_rotation(R: Any) -> Array:
+def quaternion_from_rotation(R: Array) -> Array:
     """Unit quaternion (4,) wxyz of R, w ≥ 0, accurate for every angle (the largest component leads).
 
     At angle pi, where w = 0, the component of largest magnitude is positive.
@@ -166,14 +164,14 @@ def quaternion_from_rotation(R: Any) -> Array:
     return quaternion_normalize(q) * where(q[0] < 0, -1, 1)
 
 
-def quaternion_from_vector(v: Any) -> Array:
-    """Unit quaternion (4,) wxyz of a turn by ‖v‖ [rad] about v (3,)."""
+def quaternion_from_vector(v: Vector) -> Array:
+    """Unit quaternion (4,) wxyz of a rotation by ‖v‖ [rad] about v (3,)."""
     half = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + _TINY) / 2
     s = sin(half) / half / 2
     return np.array([cos(half), s * v[0], s * v[1], s * v[2]])
 
 
-def quaternion_to_vector(q: Any) -> Array:
+def quaternion_to_vector(q: Vector) -> Array:
     """Rotation vector (3,) of a quaternion, norm in [0, pi] [rad]; q and -q give the same."""
     w, x, y, z = q
     flip = sign(sign(w) + 0.5)  # ±1, and 1 at 0, without a comparison
@@ -203,20 +201,20 @@ def _parse(sequence: str) -> tuple[int, int, int]:
     return i, j, k
 
 
-def rotation_from_euler(sequence: str, angles: Any) -> Array:
+def rotation_from_euler(sequence: str, angles: Vector) -> Array:
     """R (3, 3) of three angles [rad] about the axes of ``sequence``."""
     axes, angles = _parse(sequence), list(angles)
     if len(angles) != 3:
         raise ShapeError(f"euler: got {len(angles)} angles, expected 3 for the sequence {sequence!r}.")
     if sequence.islower():
         axes, angles = axes[::-1], angles[::-1]
-    turns = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
+    rotations = [axis_rotation(EYE3[i], a) for i, a in zip(axes, angles, strict=True)]
     if is_object(angles):
-        turns = [exact(turn) for turn in turns]  # else the turn by a plain 0 leaves 1.0 in equations
-    return turns[0] @ turns[1] @ turns[2]
+        rotations = [exact(R) for R in rotations]  # else a rotation by a plain 0 leaves 1.0 in equations
+    return rotations[0] @ rotations[1] @ rotations[2]
 
 
-def rotation_to_euler(sequence: str, R: Any) -> Array:
+def rotation_to_euler(sequence: str, R: Array) -> Array:
     """Angles (3,) [rad] of R about the axes of ``sequence``; inverse of :func:`rotation_from_euler`.
 
     The middle angle lies in [0, pi] when first and last axis agree, else in [-pi/2, pi/2]. Where it
@@ -238,7 +236,7 @@ def rotation_to_euler(sequence: str, R: Any) -> Array:
         outer = sqrt(y * y + x * x)
         b = atan2(s * R[i, n], outer)
     a = where(outer < 1e-14, 0.0, atan2(y, x))
-    # undoing the first turn leaves only row j of the last turn
+    # undoing the first rotation leaves only row j of the last one
     row = cos(a) * R[j] + s * sin(a) * R[n]
     m = 3 - j - k
     sin_c = row[m] if (j - m) % 3 == 1 else -row[m]
@@ -247,11 +245,11 @@ def rotation_to_euler(sequence: str, R: Any) -> Array:
     return np.array(angles[::-1] if sequence.islower() else angles)
 
 
-def rotation_from_rpy(rpy: Any) -> Array:
+def rotation_from_rpy(rpy: Vector) -> Array:
     """R (3, 3) = Rz(yaw) Ry(pitch) Rx(roll) of (roll, pitch, yaw) [rad], as in URDF."""
     return rotation_from_euler("xyz", rpy)
 
 
-def rotation_to_rpy(R: Any) -> Array:
+def rotation_to_rpy(R: Array) -> Array:
     """(roll, pitch, yaw) [rad] of R, pitch in [-pi/2, pi/2]."""
     return rotation_to_euler("xyz", R)

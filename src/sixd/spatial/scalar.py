@@ -1,7 +1,7 @@
 """Scalar functions that work on any scalar (float, SymPy expression, traced scalar), and their derivatives.
 
-Physics code takes ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
-symbols, and ``np.where(a < b, …)`` takes the truth value of each element of an object array. A scalar of
+Physics code imports ``sin cos sqrt where …`` from here, never from NumPy: ``np.cos`` fails on SymPy
+symbols, and ``np.where(a < b, …)`` evaluates the truth value of each element of an object array. A scalar of
 another class provides methods of the same names (``x.sin()``, ``y.atan2(x)``, ``condition.where(a, b)``; after a plain
 number ``x.ratan2(y)``).
 Functions of arrays act element by element. Physics code writes ``array * scalar``, the array first: NumPy then
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 else:  # the import of numpy.typing needs 20 ms
     Array, ArrayLike = np.ndarray, Any
-Scalar = Any
+Scalar = Any  # a number, a SymPy expression, a traced scalar, or one of another class
+Vector = Array | Sequence[Scalar]  # numbers by index
 
 _SYMPY_NAMES = {"minimum": "Min", "maximum": "Max", "absolute": "Abs"}
 _SYMPY_FORMS: dict[str, Callable[..., Any]] = {
@@ -43,13 +44,13 @@ def is_sympy(x: object) -> bool:
     return hasattr(x, "free_symbols") or str(type(x).__module__).partition(".")[0] == "sympy"
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: object) -> bool:
     """Whether ``x`` is a plain real number (not symbolic, not traced)."""
-    # most are of these types, which need no full test: a sine of a float takes 1.1 us instead of 1.9
+    # most are of these types, which need no full test: a sine of a float needs 1.1 us instead of 1.9
     return type(x) in _PLAIN or (isinstance(x, (numbers.Real, np.bool_)) and not is_sympy(x))
 
 
-def require_scalars(what: str, *values: Any) -> None:
+def require_scalars(what: str, *values: object) -> None:
     """Raise unless every element is a real number, a SymPy expression or a scalar of another class."""
     for value in values:
         try:
@@ -65,36 +66,36 @@ def require_scalars(what: str, *values: Any) -> None:
                 raise ScalarTypeError(f"{what} holds a whole number too large for a float.")
 
 
-def numeric(x: Any) -> Any:
+def numeric(x: Scalar) -> Any:
     """``x`` as a float if it is a SymPy or other exact number without symbols, else as it is."""
     if is_sympy(x) and not getattr(x, "free_symbols", True) and getattr(x, "is_real", False):
         return float(x)
     return float(x) if isinstance(x, numbers.Rational) and not isinstance(x, int) else x
 
 
-def is_zero(x: Any) -> bool:
+def is_zero(x: object) -> bool:
     """Whether ``x`` is a number, or a scalar with an attribute ``is_zero``, and is exactly zero."""
     return bool(x == 0) if is_number(x) else getattr(x, "is_zero", None) is True
 
 
-def is_object(*arrays: Any) -> bool:
+def is_object(*arrays: ArrayLike) -> bool:
     """Whether any of the arrays holds objects (symbols, traced scalars) instead of numbers."""
     return any(np.asarray(a).dtype == object for a in arrays)
 
 
 def common_dtype(*groups: Iterable[Array]) -> Any:
-    """float, or object if any array of the groups holds objects: the dtype of an array that takes them all."""
+    """float, or object if any array of the groups holds objects: the dtype of an array that can hold them all."""
     return np.result_type(float, *{a.dtype for group in groups for a in group})
 
 
-def whole(x: Any) -> Any:
+def whole(x: Scalar) -> Any:
     """``x`` as an int if it is a float without a fraction, else as it is."""
     if isinstance(x, (float, np.floating)) and float(x).is_integer() and abs(float(x)) < 2**53:
         return int(x)
     return x
 
 
-def exact(array: Any) -> Array:
+def exact(array: ArrayLike) -> Array:
     """An object array with its whole floats as ints, so that no 1.0 appears in symbolic results."""
     array = np.asarray(array, dtype=object)
     return object_map(whole, array) if array.size else array
@@ -106,7 +107,7 @@ def symbols_in(arrays: Iterable[Any]) -> set[Any]:
     return set().union(*(getattr(x, "free_symbols", ()) for x in objects))
 
 
-def object_map(function: Callable[..., Any], *arrays: Any) -> Any:
+def object_map(function: Callable[..., Any], *arrays: ArrayLike) -> Any:
     """``function`` of each element; a 0-d result is returned as the bare scalar."""
     broadcast = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
     if broadcast.shape == ():
@@ -122,7 +123,7 @@ def object_array(entries: list[Any], shape: tuple[int, ...] = (-1,)) -> Array:
 
 
 def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    def one(*xs: Any) -> Any:
+    def one(*xs: Scalar) -> Any:
         if all(is_number(x) for x in xs):
             return on_floats(*(float(x) for x in xs))
         if any(is_sympy(x) for x in xs):
@@ -142,7 +143,7 @@ def _dispatch(name: str, on_floats: Callable[..., Any], doc: str) -> Callable[..
             )
         return method(*xs[:k], *xs[k + 1 :])
 
-    def function(*xs: Any) -> Any:
+    def function(*xs: Scalar) -> Any:
         if any(isinstance(x, (np.ndarray, list, tuple)) for x in xs):
             return object_map(one, *xs) if is_object(*xs) else on_floats(*xs)
         return one(*xs)
@@ -170,18 +171,18 @@ minimum = _dispatch("minimum", np.minimum, "The smaller of two.")
 maximum = _dispatch("maximum", np.maximum, "The larger of two.")
 
 
-def clip(x: Any, lower: Any, upper: Any) -> Any:
+def clip(x: Scalar, lower: Scalar, upper: Scalar) -> Any:
     """x, but at least ``lower`` and at most ``upper``; the derivative is 1 within these bounds and 0 beyond."""
     return minimum(maximum(x, lower), upper)
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Any:
     """``a`` where the condition holds, else ``b``; both are evaluated.
 
     The condition is a bool, a bool array, a SymPy relation or a traced comparison of two scalars.
     """
 
-    def one(c: Any, x: Any, y: Any) -> Any:
+    def one(c: Scalar, x: Scalar, y: Scalar) -> Any:
         if isinstance(c, (bool, np.bool_)):
             return x if c else y
         if is_sympy(c):
@@ -213,7 +214,7 @@ class DerivativeRule(NamedTuple):
 
     ``signs`` (1, -1 or 0) and ``above`` have an entry for each argument. Signs, the common denominator and its
     whole-number factor are kept apart: a dual number then needs one division and stays exact over SymPy
-    (slope / (2 √x)), and a trace folds the constants (0.5 / √x).
+    (ẋ / (2 √x)), and a trace folds the constants (0.5 / √x).
     """
 
     signs: tuple[int, ...] = (1,)
@@ -224,13 +225,13 @@ class DerivativeRule(NamedTuple):
     def partials(self, value: Scalar, *arguments: Scalar) -> list[Scalar]:
         """Return each partial derivative as one scalar."""
         below = None if self.below is None else self.below(value, *arguments)
-        found: list[Scalar] = []
+        partials: list[Scalar] = []
         for k, direction in enumerate(self.signs):
             x = 1 if self.above is None else self.above[k](value, *arguments)
             x = x if direction > 0 else -x if direction else 0
             x = x if self.divisor == 1 else x / self.divisor
-            found.append(x if below is None else x / below)
-        return found
+            partials.append(x if below is None else x / below)
+        return partials
 
 
 RULES: dict[str, DerivativeRule] = {

@@ -1,7 +1,7 @@
 """Inertias of bodies of uniform density: simple shapes, and the solid inside a closed triangle mesh.
 
-A shape has its centre of mass at the origin. It takes its dimensions [m] and exactly one of ``mass`` [kg] and
-``density`` [kg/m³]; bodies of revolution take the letter of their axis. Move and combine them by ``.moved(pose)``
+A shape has its centre of mass at the origin. It has dimensions [m] and exactly one of ``mass`` [kg] and
+``density`` [kg/m³]; bodies of revolution have the letter of their axis. Move and combine them by ``.moved(pose)``
 and ``+``.
 """
 
@@ -18,13 +18,13 @@ import numpy as np
 from sixd.errors import MissingPackageError, ModelError, ModelWarning, ShapeError
 from sixd.file_limits import mesh_problem
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.scalar import Array, Scalar, is_number, is_sympy, is_zero, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_sympy, is_zero, require_scalars
 
 Volume = Callable[[Scalar], Scalar]
 
 
 def _mass(shape: str, mass: Scalar | None, density: Scalar | None, volume: Volume, **dimensions: Scalar) -> Scalar:
-    """The given mass, or density times ``volume(pi)``; pi is exact if there are symbols."""
+    """The mass, or density times ``volume(pi)``; pi is exact if there are symbols."""
     for name, x in {**dimensions, "mass": mass, "density": density}.items():
         if x is not None or name in dimensions:
             require_scalars(f"{shape}: {name}", x)
@@ -67,7 +67,7 @@ def _about(axis: str, along: Scalar, across: Scalar) -> list[Scalar]:
     return [along if letter == axis else across for letter in "xyz"]
 
 
-def point(mass: Scalar, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
+def point(mass: Scalar, at: ArrayLike = (0.0, 0.0, 0.0)) -> Inertia:
     """Point mass at ``at`` (3,)."""
     _require_not_negative("point", mass=mass)
     return Inertia(mass, at)
@@ -154,7 +154,9 @@ def rod(length: Scalar, *, mass: Scalar, axis: str = "z") -> Inertia:
 # triangle meshes --------------------------------------------------------------------------------
 
 
-def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, density: float | None = None) -> Inertia:
+def mesh(
+    vertices: Any, triangles: ArrayLike | None = None, *, mass: float | None = None, density: float | None = None
+) -> Inertia:
     """Uniform solid bounded by triangles, in the mesh's own frame.
 
     ``vertices`` (n, 3) [m] and ``triangles`` (m, 3) vertex numbers, counter-clockwise from outside; or,
@@ -162,23 +164,7 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
     ``pip install trimesh``). A mesh that is not closed has no inside: the result is then unreliable, and
     a ``ModelWarning`` is issued.
     """
-    if isinstance(vertices, (str, PathLike)):
-        vertices = _read(vertices)
-    if triangles is None:
-        if not hasattr(vertices, "faces"):
-            raise ShapeError("mesh: triangles are missing. Give (m, 3) vertex numbers, or a trimesh, or a path.")
-        vertices, triangles = vertices.vertices, vertices.faces
-    P, T = np.asarray(vertices, dtype=float), np.asarray(triangles)
-    if T.dtype.kind == "f" and (np.floor(T) == T).all():
-        T = T.astype(int)
-    if T.dtype.kind not in "iu":
-        raise ShapeError(f"mesh: triangles hold {T.dtype} values, expected whole vertex numbers.")
-    if P.ndim != 2 or P.shape[1] != 3 or T.ndim != 2 or T.shape[1] != 3 or not len(T):
-        raise ShapeError(f"mesh: vertices have shape {P.shape}, triangles {T.shape}; expected (n, 3) and (m, 3).")
-    if T.min() < 0 or T.max() >= len(P):
-        raise ShapeError(f"mesh: triangles name vertices {T.min()} to {T.max()}, expected 0 to {len(P) - 1}.")
-    if not np.isfinite(P).all():
-        raise ModelError("mesh: vertices contain NaN or infinity, expected finite coordinates.")
+    P, T = _surface(vertices, triangles)
     if (mass is None) == (density is None):
         raise ModelError("mesh: give exactly one of mass=… [kg] and density=… [kg/m³].")
     _require_not_negative("mesh", mass=mass, density=density)
@@ -201,6 +187,28 @@ def mesh(vertices: Any, triangles: Any = None, *, mass: float | None = None, den
     rho = rho * np.sign(volume)  # triangles seen from inside give a negative volume
     about = np.trace(second) * np.eye(3) - second
     return Inertia.from_moments(rho * volume, rho * first, rho * about).translated(middle)
+
+
+def _surface(vertices: Any, triangles: ArrayLike | None) -> tuple[Array, Array]:
+    """Vertices (n, 3) and triangles (m, 3) of the arguments of :func:`mesh`; raise if they are invalid."""
+    if isinstance(vertices, (str, PathLike)):
+        vertices = _read(vertices)
+    if triangles is None:
+        if not hasattr(vertices, "faces"):
+            raise ShapeError("mesh: triangles are missing. Give (m, 3) vertex numbers, or a trimesh, or a path.")
+        vertices, triangles = vertices.vertices, vertices.faces
+    P, T = np.asarray(vertices, dtype=float), np.asarray(triangles)
+    if T.dtype.kind == "f" and (np.floor(T) == T).all():
+        T = T.astype(int)
+    if T.dtype.kind not in "iu":
+        raise ShapeError(f"mesh: triangles hold {T.dtype} values, expected whole vertex numbers.")
+    if P.ndim != 2 or P.shape[1] != 3 or T.ndim != 2 or T.shape[1] != 3 or not len(T):
+        raise ShapeError(f"mesh: vertices have shape {P.shape}, triangles {T.shape}; expected (n, 3) and (m, 3).")
+    if T.min() < 0 or T.max() >= len(P):
+        raise ShapeError(f"mesh: triangles name vertices {T.min()} to {T.max()}, expected 0 to {len(P) - 1}.")
+    if not np.isfinite(P).all():
+        raise ModelError("mesh: vertices contain NaN or infinity, expected finite coordinates.")
+    return P, T
 
 
 def _is_closed(triangles: Array) -> bool:

@@ -2,19 +2,18 @@
 
 Spatial vectors are angular first: motion [ω; v], force [n; f]. ``X_BA`` (6, 6) maps motion coordinates
 from A to B; forces map back with its transpose: f_A = X_BA.T @ f_B. A pose ``T_AB`` (4, 4) locates
-frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function takes any scalar.
+frame B in A: p_A = T_AB p_B. Letters as in RBDA chapter 2; every function accepts any scalar.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
 from sixd.spatial.rotation import EYE3, ZERO3, axis_rotation, rotation_from_rpy, skew
-from sixd.spatial.scalar import Array, Scalar, exact, is_object, require_scalars
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, Vector, exact, is_object, require_scalars
 
 
 @lru_cache(maxsize=64)
@@ -31,7 +30,7 @@ def blocks(A: Array, B: Array, C: Array, D: Array) -> Array:
     return out
 
 
-def plucker(E: Any, r: Any) -> Array:
+def plucker(E: Array, r: Vector) -> Array:
     """X_BA (6, 6) for a frame B at ``r`` (3,) in A [m] whose axes give E = R_BA (3, 3)  [RBDA 2.24]."""
     E = np.asarray(E)
     return blocks(E, ZERO3, -E @ skew(r), E)
@@ -57,7 +56,7 @@ def rotz(angle: Scalar) -> Array:
     return _rotation_transform(2, angle)
 
 
-def xlt(r: Any) -> Array:
+def xlt(r: Vector) -> Array:
     """X_BA (6, 6) for B moved by ``r`` (3,) [m] in A, axes parallel."""
     return plucker(EYE3, r)
 
@@ -91,7 +90,7 @@ def congruence(X_BA: Array, I_B: Array) -> Array:
 # poses ------------------------------------------------------------------------------------------
 
 
-def placement(xyz: Any = (0, 0, 0), rpy: Any = None, *, R: Any = None) -> Array:
+def placement(xyz: ArrayLike = (0, 0, 0), rpy: Vector | None = None, *, R: ArrayLike | None = None) -> Array:
     """Pose T_AB (4, 4) of a frame at ``xyz`` [m], turned by roll-pitch-yaw [rad] or by the matrix R_AB.
 
     >>> placement((0, 0, 0.5))[:3, 3]
@@ -112,7 +111,7 @@ def placement(xyz: Any = (0, 0, 0), rpy: Any = None, *, R: Any = None) -> Array:
     return make_pose(R, p)
 
 
-def make_pose(R: Array, p: Any) -> Array:
+def make_pose(R: Array, p: ArrayLike) -> Array:
     """The pose (4, 4) of a rotation and a position, without checks."""
     T = np.zeros((4, 4), dtype=np.result_type(R, np.asarray(p), float))
     T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1
@@ -120,7 +119,7 @@ def make_pose(R: Array, p: Any) -> Array:
 
 
 def compose(T_AB: Array, T_BC: Array) -> Array:
-    """T_AC (4, 4); whole numbers stay exact beside symbols."""
+    """T_AC (4, 4); whole numbers stay exact next to symbols."""
     if is_object(T_AB, T_BC):
         return exact(T_AB) @ exact(T_BC)
     return T_AB @ T_BC
@@ -147,13 +146,13 @@ def pose_from_transform(X_BA: Array) -> Array:
 # cross products ---------------------------------------------------------------------------------
 
 
-def crm(v: Any) -> Array:
+def crm(v: Vector) -> Array:
     """v× (6, 6): the rate of a motion vector carried along with velocity v  [RBDA 2.31]."""
     W = skew(v[:3])
     return blocks(W, ZERO3, skew(v[3:]), W)
 
 
-def crf(v: Any) -> Array:
+def crf(v: Vector) -> Array:
     """v×* (6, 6) = -crm(v).T: the same for a force vector  [RBDA 2.32]."""
     return -crm(v).T
 
@@ -161,38 +160,38 @@ def crf(v: Any) -> Array:
 # points: all quantities of one call are in one frame ----------------------------------------------
 
 
-def transform_point(X_BA: Array, p_A: Any) -> Array:
-    """Coordinates in B (3,) or (3, n) of points given in A [m]."""
+def transform_point(X_BA: Array, p_A: ArrayLike) -> Array:
+    """Coordinates in B (3,) or (3, n) of points in A [m]."""
     T_AB, p = pose_from_transform(X_BA), np.asarray(p_A)
     r = T_AB[:3, 3]
     return T_AB[:3, :3].T @ (p - (r if p.ndim == 1 else r[:, None]))
 
 
-def point_velocity(v: Any, p: Any) -> Array:
+def point_velocity(v: Vector, p: Vector) -> Array:
     """Velocity (3,) [m/s] of the body-fixed point at ``p`` (3,) [m] of a body with spatial velocity v."""
     v = np.asarray(v)
     return v[3:] + skew(v[:3]) @ np.asarray(p)
 
 
-def point_acceleration(a: Any, v: Any, p: Any) -> Array:
+def point_acceleration(a: Vector, v: Vector, p: Vector) -> Array:
     """Classical acceleration (3,) [m/s²] of the body-fixed point at ``p``, from spatial a and v."""
     a, v = np.asarray(a), np.asarray(v)
     return a[3:] + skew(a[:3]) @ np.asarray(p) + skew(v[:3]) @ point_velocity(v, p)
 
 
-def force_at_point(f: Any, p: Any) -> Array:
+def force_at_point(f: Vector, p: Vector) -> Array:
     """Spatial force [p×f; f] (6,) of the linear force ``f`` (3,) [N] through the point ``p`` [m]."""
     f = np.asarray(f)
     return np.concatenate([skew(p) @ f, f])
 
 
-def classical_acceleration(a: Any, v: Any) -> Array:
+def classical_acceleration(a: Vector, v: Vector) -> Array:
     """[ω̇; v̇ + ω×v] (6,): the origin point's own acceleration, from the spatial one  [RBDA section 2.11]."""
     a, v = np.asarray(a), np.asarray(v)
     return np.concatenate([a[:3], a[3:] + skew(v[:3]) @ v[3:]])
 
 
-def spatial_acceleration(classical: Any, v: Any) -> Array:
+def spatial_acceleration(classical: Vector, v: Vector) -> Array:
     """[ω̇; p̈ - ω×v] (6,): inverse of :func:`classical_acceleration`."""
     a, v = np.asarray(classical), np.asarray(v)
     return np.concatenate([a[:3], a[3:] - skew(v[:3]) @ v[3:]])

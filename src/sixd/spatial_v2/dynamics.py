@@ -19,13 +19,13 @@ from sixd.algorithms.aba import aba, hybrid
 from sixd.algorithms.coriolis import coriolis_matrix
 from sixd.algorithms.crba import composite_inertias, crba
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
+from sixd.algorithms.linear.tree import ltdl, solve_l, solve_lt
 from sixd.algorithms.rnea import bias_force, rnea
 from sixd.algorithms.singular import vanishing_pivots
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SingularError
 from sixd.io.spatial_v2.matlab import numbers, square, vector
 from sixd.io.spatial_v2.structures import PLANAR_CODES, PLANE, Parts, joint_code, joint_of_type, parents
 from sixd.model.model import Model
-from sixd.model.sparsity import ltdl, solve_l, solve_lt
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector

@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sixd.algorithms.linear import tree as native
 from sixd.errors import ModelError, SingularError
 from sixd.io.spatial_v2.matlab import square, vector
 from sixd.io.spatial_v2.structures import parents
-from sixd.model import sparsity as native
+from sixd.model.tree import expand_parent
 from sixd.spatial.scalar import Array, ArrayLike
 
 
@@ -27,7 +28,7 @@ def expandLambda(lam: ArrayLike, nf: ArrayLike) -> Array:
     counts = vector("expandLambda", "nf", nf, len(over))
     if not all(n >= 1 and n == int(n) for n in counts):
         raise ModelError(f"expandLambda: nf is {counts.tolist()}, expected whole numbers of at least 1.")
-    expanded = native.expand_parent([-1, *over], [0, *(int(n) for n in counts)])
+    expanded = expand_parent([-1, *over], [0, *(int(n) for n in counts)])
     return np.array(expanded, dtype=int) + 1
 
 

@@ -1,16 +1,17 @@
 """Adjoints: the step that carries gradients back through one step of a recipe.
 
-A step is a sequence of calls x -> y. Its adjoint does the short ones again, from the state that was recorded and the
-results of the long ones, and goes back through them: weights w of y become weights (∂y/∂x)ᵀ w of x, by a program for
-each call. A repeated call is differentiated at its final outputs, by the implicit function: with y = S(y, x),
-λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ λ.
+A step is a sequence of calls x -> y. Its adjoint repeats the short calls from the recorded state and the recorded
+results of the long ones, and then visits all calls in reverse order: weights w of y become weights (∂y/∂x)ᵀ w of x, by
+a program for each call. A repeated call is differentiated at its final outputs, by the implicit function theorem: with
+y = S(y, x), λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ λ.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from sixd.trace.stages import ProgramCall, Recipe, Stages, trace_stages
 
 Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
-# operations for an entry of a result above which it is recorded on the way there rather than computed again
+# operations per entry of a result above which the forward pass records it, rather than the adjoint repeating them
 _WORTH = 12
 _MANY = 8  # records of results of calls that are arrays of their own
 _RECORDS = "records"
@@ -38,43 +39,58 @@ def forward_backward(
 ) -> tuple[Recipe, Recipe]:
     """The recipe with the records that its adjoint needs, and the adjoint, the step back.
 
-    The adjoint's state are the gradients of the ``weighed`` arrays of the state, then those of the constants and series
-    in ``by``, all with the names "by …". Gradients of constants are summed over the steps; those of series are of the
-    step alone, and are recorded. Its series are the recipe's state at the beginning of each step, results of long
-    calls, and the recipe's own series.
+    The adjoint's state are the gradients with respect to the ``weighed`` arrays of the state, then to the constants and
+    series in ``by``, all with the names "by …". Gradients of constants are summed over the steps. Those of series are
+    of the step alone and are recorded. Its series are the recipe's state at the beginning of each step, the results of
+    long calls, and the recipe's own series.
 
-    With ``along``, weighed arrays whose records are results that others weigh, the states are all that is recorded, and
-    long calls are done again; the adjoint has series "weight of …", the weights of these arrays after each step.
+    ``along`` are weighed arrays whose records are results with weights of their own. With them only the states are
+    recorded and long calls are repeated; the adjoint has series "weight of …", the weights of these arrays after each
+    step.
     """
-    before = {name: recipe.memory[name] for name in recipe.state}
-    long = {name: recipe.memory[name] for work in recipe.works if _is_long(work, recipe) for name in work.outputs}
-    inside = {} if along else long
-    weights = {f"weight of {name}": recipe.memory[name] for name in along}
-    state = {f"by {name}": recipe.memory[name] for name in (*weighed, *by)}
-    constants = {name: recipe.memory[name] for name in recipe.constants}
-    series = before | inside | weights | {name: recipe.memory[name] for name in recipe.series}
-
-    def step(stages: Stages, *arrays: Any) -> tuple[Any, ...]:
-        given, known = arrays[: len(state)], dict(zip((*constants, *series), arrays[len(state) :], strict=True))
-        back = _Back(stages, dtype, known)
-        back.follow(recipe.works, {*weighed, *by})
-        back.recorded.update(long)
-        after = dict(zip(recipe.state, recipe.results, strict=True))
-        for name, weight in zip(weighed, given, strict=False):
-            back.add(after[name], weight + known[f"weight of {name}"] if name in along else weight)
-        for work in reversed(recipe.works):
-            back.through(work)
-        sums = dict(zip(by, given[len(weighed) :], strict=True))
-        found = [back.weight(name) for name in weighed]
-        return *found, *(back.weight(n) + (sums[n] * 0 if n in recipe.series else sums[n]) for n in by)
-
-    made = pruned(trace_stages(step, state, constants, dtype, series))
-    read = {*recipe.series, *(name for work in made.works for name in work.inputs)}
+    long = [name for work in recipe.works if _is_long(work, recipe) for name in work.outputs]
+    before, inside = _shapes(recipe, recipe.state), _shapes(recipe, () if along else long)
+    state = _shapes(recipe, (*weighed, *by), "by {}")
+    constants, weights = _shapes(recipe, recipe.constants), _shapes(recipe, along, "weight of {}")
+    series = before | inside | weights | _shapes(recipe, recipe.series)
+    step = partial(_step_back, recipe, tuple(weighed), tuple(by), tuple(along), tuple(long), (*constants, *series))
+    back = pruned(trace_stages(step, state, constants, dtype, series))
+    read = {*recipe.series, *(name for work in back.works for name in work.inputs)}
     recorded = tuple(f"by {name}" for name in by if name in recipe.series)
-    made = replace(made, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
+    back = replace(back, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
     there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read or name in along))
     packed = tuple(name for name in inside if name in read)
-    return _together(there, made, packed, dtype) if len(packed) > _MANY else (there, made)
+    return _together(there, back, packed, dtype) if len(packed) > _MANY else (there, back)
+
+
+def _shapes(recipe: Recipe, names: Iterable[str], label: str = "{}") -> dict[str, Shape]:
+    """The shapes of arrays of a recipe by their names, in a label."""
+    return {label.format(name): recipe.memory[name] for name in names}
+
+
+def _step_back(
+    recipe: Recipe,
+    weighed: tuple[str, ...],
+    by: tuple[str, ...],
+    along: tuple[str, ...],
+    long: tuple[str, ...],
+    names: tuple[str, ...],
+    stages: Stages,
+    *arrays: Array,
+) -> tuple[Any, ...]:
+    """The gradients before a step, from those after it and the arrays called ``names``."""
+    gradients, sums = arrays[: len(weighed)], dict(zip(by, arrays[len(weighed) :], strict=False))
+    known = dict(zip(names, arrays[len(weighed) + len(by) :], strict=True))
+    back = _Back(stages, known)
+    back.follow(recipe.works, {*weighed, *by})
+    back.recorded.update(long)
+    after = dict(zip(recipe.state, recipe.results, strict=True))
+    for name, gradient in zip(weighed, gradients, strict=True):
+        back.add(after[name], gradient + known[f"weight of {name}"] if name in along else gradient)
+    for work in reversed(recipe.works):
+        back.through(work)
+    own = [back.weight(name) for name in weighed]
+    return *own, *(back.weight(n) + (sums[n] * 0 if n in recipe.series else sums[n]) for n in by)
 
 
 def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -> tuple[Recipe, Recipe]:
@@ -111,30 +127,30 @@ def pruned(recipe: Recipe) -> Recipe:
         if needed.intersection(work.outputs):
             works.append(work)
             needed.update(work.inputs, (work.when,))
-    needed.update(recipe.given, *(work.outputs for work in works))
+    needed.update(recipe.inputs, *(work.outputs for work in works))
     memory = {name: shape for name, shape in recipe.memory.items() if name in needed}
     return replace(recipe, memory=memory, works=tuple(works[::-1]))
 
 
 class _Back:
-    """The way back through the calls of a step: the arrays of its memory, and the weights of some of them."""
+    """The reverse pass through the calls of a step: the arrays of its memory, and the weights of some of them."""
 
-    def __init__(self, stages: Stages, dtype: str, known: dict[str, Any]) -> None:
-        self.stages, self.dtype, self.known = stages, dtype, known
+    def __init__(self, stages: Stages, known: dict[str, Any]) -> None:
+        self.stages, self.dtype, self.known = stages, stages.graph.dtype, known
         self.recorded = set(known)
         self.weights: dict[str, Any] = {}
         self.depends: set[str] = set()
-        self.slopes: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are found by their ids
+        self.smooth: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are looked up by id
         self.pullbacks: dict[Any, Pullback] = {}
 
     def follow(self, works: Sequence[ProgramCall], roots: set[str]) -> None:
-        """Do the calls once more, unless their results are known, and note which arrays depend on the roots."""
+        """Repeat the calls whose results are not known, and note which arrays depend on the roots."""
         self.depends |= roots
         for work in works:
             if not all(name in self.known for name in work.outputs):
                 when = self.known[work.when] if work.when else None
-                found = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
-                self.known |= dict(zip(work.outputs, _tuple(found), strict=True))
+                results = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
+                self.known |= dict(zip(work.outputs, _tuple(results), strict=True))
             if self.depends.intersection(work.inputs):
                 self.depends.update(work.outputs)
 
@@ -160,31 +176,31 @@ class _Back:
             is_known = self.recorded.issuperset(work.outputs)
             inputs += [self.known[name] for name in work.outputs if is_known]
             pull = self._pullback(work.program, want, have, is_known)
-        elif work.slope is None:
-            raise TraceError("a repeated call without a slope cannot be differentiated.")
+        elif work.smooth is None:
+            raise TraceError("a repeated call without a smooth program cannot be differentiated.")
         else:
-            slope, count = self._slope(work.slope), len(work.outputs)
+            smooth, count = self._smooth(work.smooth), len(work.outputs)
             inputs[:count] = [self.known[name] for name in work.outputs]
-            own = self._pullback(slope, tuple(range(count)), have)
-            if not set(own.found).issubset(have):
-                raise TraceError("the slope of a repeated call depends on an output that has no weight.")
-            if own.found:  # a fixed point
+            own = self._pullback(smooth, tuple(range(count)), have)
+            if not set(own.wanted).issubset(have):
+                raise TraceError("the smooth program of a repeated call depends on an output that has no weight.")
+            if own.wanted:  # a fixed point
                 program = iteration(own, have, self.dtype)
                 weights = list(self.stages(program, *weights, np.inf, 0.0, *weights, *own.used(inputs), most=MOST)[:-2])
-            pull = self._pullback(slope, tuple(k for k in want if k >= count), have)
+            pull = self._pullback(smooth, tuple(k for k in want if k >= count), have)
         for k, weight in pull(self.stages, inputs, weights).items():
             self.add(work.inputs[k], weight)
 
-    def _slope(self, make: Callable[[], Program]) -> Program:
-        """The slope of a repeated call, made once for all calls that have it."""
-        if make not in self.slopes:
-            self.slopes[make] = make()
-        return self.slopes[make]
+    def _smooth(self, make: Callable[[], Program]) -> Program:
+        """The smooth program of a repeated call, made once for all calls that have it."""
+        if make not in self.smooth:
+            self.smooth[make] = make()
+        return self.smooth[make]
 
     def _pullback(
         self, program: Program, want: tuple[int, ...], have: tuple[int, ...], is_known: bool = False
     ) -> Pullback:
-        """The transpose of a program's slopes, made once for all calls of it; see :func:`make_pullback`."""
+        """The transposed Jacobian of a program, made once for all calls of it; see :func:`make_pullback`."""
         key = id(program), want, have, is_known
         if key not in self.pullbacks:
             self.pullbacks[key] = make_pullback(program, want, have, self.dtype, is_known)
@@ -192,42 +208,42 @@ class _Back:
 
 
 class Pullback(NamedTuple):
-    """The program (weights of outputs…, inputs…) -> weights of the inputs number ``found``.
+    """The program (weights of outputs…, inputs…) -> weights of the inputs whose numbers are ``wanted``.
 
-    ``needed`` are the numbers of the inputs that it takes; the outputs, if known, are inputs after the others.
+    ``needed`` are the numbers of the inputs that it reads. Outputs, if known, are inputs after the others.
     """
 
     program: Program
-    found: tuple[int, ...]
+    wanted: tuple[int, ...]
     needed: tuple[int, ...]
 
     def used(self, inputs: Sequence[Any]) -> list[Any]:
-        """Those of the inputs that it takes."""
+        """The inputs that it reads."""
         return [inputs[k] for k in self.needed]
 
     def __call__(self, stages: Stages, inputs: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
         """The weights of inputs by their numbers."""
-        if not self.found:
+        if not self.wanted:
             return {}
         results = stages(self.program, *weights, *self.used(inputs))
-        return dict(zip(self.found, _tuple(results), strict=True))
+        return dict(zip(self.wanted, _tuple(results), strict=True))
 
 
 def make_pullback(
     program: Program, want: tuple[int, ...], have: tuple[int, ...], dtype: str, is_known: bool = False
 ) -> Pullback:
-    """The transpose of the slopes of some of a program's outputs by some of its inputs.
+    """The transposed Jacobian of some of a program's outputs (``have``) with respect to some of its inputs (``want``).
 
-    ``is_known``: the outputs are given, and not computed again.
+    ``is_known``: the outputs are inputs too, and are not computed again.
     """
     slots = {f"in{k}": slot.shape for k, slot in enumerate(program.inputs)}
     slots |= {f"out{k}": slot.shape for k, slot in enumerate(program.outputs) if is_known}
     shapes = {f"weight{k}": program.outputs[k].shape for k in have}
-    found: list[int] = []
+    wanted: list[int] = []  # without those of which no weight depends
 
     def pulled(*arrays: Any) -> tuple[Any, ...]:
         weights, rest = arrays[: len(have)], arrays[len(have) :]
-        inputs, given = rest[: len(program.inputs)], rest[len(program.inputs) :]
+        inputs, known = rest[: len(program.inputs)], rest[len(program.inputs) :]
         graph = next(e.graph for array in arrays for e in np.ravel(np.asarray(array, dtype=object)))
         graph.implicit = program.source is not None
         results = replay(program, inputs) if program.source is None else _tuple(program.source(*inputs))
@@ -235,13 +251,13 @@ def make_pullback(
         outputs = [e for k in have for e in graph.entries(results[k])]
         variables = [e for k in want for e in graph.entries(inputs[k])]
         cotangents = [e for w in weights for e in graph.entries(w)]
-        pairs = ((e, x) for r, g in zip(results, given, strict=False) for e, x in _entry_pairs(graph, r, g))
-        slopes = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents, bounded=True), dict(pairs)))
+        pairs = ((e, x) for r, g in zip(results, known, strict=False) for e, x in _entry_pairs(graph, r, g))
+        entries = iter(derivative.resolved(derivative.vjp(outputs, variables, cotangents, bounded=True), dict(pairs)))
         gradients: list[Any] = []
         for k in want:
-            own = [next(slopes) for _ in program.inputs[k].entries]
+            own = [next(entries) for _ in program.inputs[k].entries]
             if not all(map(is_zero, own)):
-                found.append(k)
+                wanted.append(k)
                 gradients.append(_shaped(own, program.inputs[k].shape))
         return tuple(gradients)
 
@@ -249,20 +265,20 @@ def make_pullback(
     live = {node.index for node in whole.nodes}
     count = len(have)
     used = [k for k, s in enumerate(whole.inputs[count:]) if any(e.index in live for e in s.entries)]
-    taken = (*whole.inputs[:count], *(whole.inputs[count + k] for k in used))
-    return Pullback(replace(whole, inputs=taken), tuple(found), tuple(used))
+    kept = (*whole.inputs[:count], *(whole.inputs[count + k] for k in used))
+    return Pullback(replace(whole, inputs=kept), tuple(wanted), tuple(used))
 
 
 def iteration(pull: Pullback, have: tuple[int, ...], dtype: str) -> Program:
-    """The program (λ…, left, done, w…, inputs…) -> (λ…, left, done): λ = w + (∂S/∂y)ᵀ λ, until its change does not
-    shrink any more."""
+    """The program (λ…, left, done, w…, inputs…) -> (λ…, left, done): λ = w + (∂S/∂y)ᵀ λ, until its change no longer
+    shrinks."""
     n = len(have)
-    given = {slot.name: slot.shape for slot in pull.program.inputs}
-    shapes = {**{f"λ of {name}": given[name] for name in list(given)[:n]}, "left": (), "done": (), **given}
+    inputs = {slot.name: slot.shape for slot in pull.program.inputs}
+    shapes = {**{f"λ of {name}": inputs[name] for name in list(inputs)[:n]}, "left": (), "done": (), **inputs}
 
     def once(*arrays: Any) -> tuple[Any, ...]:
         now, (left, done), w, inputs = arrays[:n], arrays[n : n + 2], arrays[n + 2 : 2 * n + 2], arrays[2 * n + 2 :]
-        change = dict(zip(pull.found, replay(pull.program, (*now, *inputs)), strict=True))
+        change = dict(zip(pull.wanted, replay(pull.program, (*now, *inputs)), strict=True))
         new = [x + change[k] if k in change else x for k, x in zip(have, w, strict=True)]
         pairs = list(zip(new, now, strict=True))
         size = sum(e * e for x, y in pairs for e in np.ravel(np.asarray(x - y, dtype=object)))
@@ -274,7 +290,7 @@ def iteration(pull: Pullback, have: tuple[int, ...], dtype: str) -> Program:
 
 
 def _entry_pairs(graph: Graph, results: Any, known: Any) -> Iterator[tuple[int, Expr]]:
-    """The indices of results that are computed, and the same as they are known."""
+    """The indices of results that are computed, each with its known value."""
     for e, x in zip(graph.entries(results), graph.entries(known), strict=True):
         value = e.args[0] if e.op is Op.HELD else e
         if value.op not in (Op.CONST, Op.INPUT):

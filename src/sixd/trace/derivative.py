@@ -40,11 +40,11 @@ def _partials(node: Expr, bounded: bool) -> Sequence[Any]:
         first = CHOOSES_FIRST[name](*node.args)
         return first.where(1, 0), first.where(0, 1)
     rule = RULES[name]
-    found = rule.partials(node, *node.args)
+    partials = rule.partials(node, *node.args)
     if not bounded or rule.below is None:
-        return found
+        return partials
     below = node.graph.lift(rule.below(node, *node.args))
-    return [(below == 0).where(0, x) for x in found]
+    return [(below == 0).where(0, x) for x in partials]
 
 
 def _numbers(node: Expr, bounded: bool = False) -> list[tuple[Expr, Any]]:
@@ -60,8 +60,8 @@ def _numbers(node: Expr, bounded: bool = False) -> list[tuple[Expr, Any]]:
 def directional(outputs: Sequence[Expr], inputs: Sequence[Expr], directions: Array, *, bounded: bool = True) -> Array:
     """Derivatives (m, k) of the outputs along the rows of ``directions`` (k, n), numbers or nodes for the n inputs.
 
-    An entry that is zero by structure is the int 0. Where the slope of a root (or of a logarithm, an arc) is infinite,
-    it counts as zero if ``bounded``: that of √max(0, x) is then zero up to x = 0, not NaN.
+    An entry that is zero by structure is the int 0. If ``bounded``, infinite derivatives of roots, logarithms and
+    inverse trigonometric functions count as zero: the derivative of √max(0, x) is then zero up to x = 0, not NaN.
     """
     seeds = {x.index: {k: row[i] for k, row in enumerate(directions)} for i, x in enumerate(inputs)}
     out = np.zeros((len(outputs), len(directions)), dtype=object)
@@ -102,16 +102,16 @@ def vjp(
     """Derivatives of Σ cotangent · output with respect to each input, in one reverse sweep; see :func:`directional` for
     ``bounded``.
 
-    What a selection does not choose has no part in it, even where it, or its slope, is not finite.
+    Values that a selection does not choose do not contribute, even where they or their derivatives are not finite.
     """
     weight: dict[int, _Weight] = {}
     for y, w in zip(outputs, cotangents, strict=True):
         _add(weight, y, _Weight(w))
     for node in _revisited(live_nodes(list(outputs), held=1)[::-1]):
-        found = weight.get(node.index)
-        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or found is None or is_zero(found.value):
+        own = weight.get(node.index)
+        if node.op in (Op.CONST, Op.INPUT) or node.op.boolean or own is None or is_zero(own.value):
             continue
-        value, chosen = node.graph.lift(found.value), found.chosen
+        value, chosen = node.graph.lift(own.value), own.chosen
         if node.op is Op.SELECT:
             c, *sides = node.args
             for a, side in zip(sides, (True, False), strict=True):
@@ -125,8 +125,8 @@ def vjp(
 class _Weight(NamedTuple):
     """A weight in the reverse sweep: ``value`` where all conditions hold (True) or fail (False), else zero.
 
-    The selection is made late. Made at once, a zero would be multiplied by the slopes of what was not chosen, which may
-    be infinite.
+    The selection is made late. Made at once, a zero would be multiplied by the derivatives of what was not chosen,
+    which may be infinite.
     """
 
     value: Any
@@ -147,7 +147,8 @@ class _Weight(NamedTuple):
 
 
 def _add(weights: dict[int, _Weight], node: Expr, more: _Weight) -> None:
-    """Add to the weight of a node; selections that both have stay to be made, and one where neither is chosen."""
+    """Add to the weight of a node. Selections that both weights have are made later, as is one that is zero where
+    neither is chosen."""
     old = weights.get(node.index)
     if node.op is Op.CONST or is_zero(more.value):
         return
@@ -165,8 +166,7 @@ def _add(weights: dict[int, _Weight], node: Expr, more: _Weight) -> None:
 
 
 def resolved(outputs: Sequence[Any], known: Mapping[int, Expr] | None = None) -> list[Any]:
-    """The outputs, numbers or nodes, with every held value replaced by its value, and nodes by what is ``known`` to be
-    equal to them."""
+    """The outputs, numbers or nodes, with HELD nodes replaced by their values, and ``known`` nodes by their equals."""
     nodes = [y for y in outputs if isinstance(y, Expr)]
     changed: dict[int, Expr] = dict(known or {})
     for node in _revisited(live_nodes(nodes, held=0)):
@@ -181,7 +181,7 @@ def resolved(outputs: Sequence[Any], known: Mapping[int, Expr] | None = None) ->
 
 
 def _revisited(nodes: Sequence[Expr]) -> Iterator[Expr]:
-    """The nodes in turn; operations made meanwhile are marked as belonging to the body in whose visit the node was."""
+    """The nodes in order; operations made meanwhile are marked as of the body to which the node belongs."""
     if not nodes:
         return
     graph = nodes[0].graph
@@ -202,7 +202,7 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
     """∂outputs/∂inputs (m, n) as an object array; an entry that is zero by structure is the int 0.
 
     ``mode`` "forward" propagates the derivatives with respect to all inputs at once, where they are not zero; "reverse"
-    does one sweep for each output. Both give the same function.
+    does one sweep for each output. Both compute the same function.
     """
     out = np.zeros((len(outputs), len(inputs)), dtype=object)
     if mode == "reverse":
@@ -220,6 +220,6 @@ def sparsity(jacobian: Array) -> Array:
     return np.array([not is_zero(x) for x in jacobian.ravel()], dtype=bool).reshape(jacobian.shape)
 
 
-def is_zero(x: Any) -> bool:
+def is_zero(x: object) -> bool:
     """Whether a number or node is zero by structure."""
     return x.is_value(0) if isinstance(x, Expr) else bool(x == 0)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixd.errors import TraceError
 from sixd.spatial.dual import Dual
@@ -32,7 +33,7 @@ class Mark(NamedTuple):
 class Graph:
     """Nodes of one trace; equal operations on equal arguments are one node. ``dtype`` is that of the compiled code.
 
-    ``marks`` tell the bodies of a mechanism to which operations belong; a large program is compiled in parts by them.
+    ``marks`` assign operations to the bodies of a mechanism; a large program is compiled in parts by them.
     """
 
     def __init__(self, dtype: str = "float64") -> None:
@@ -42,7 +43,7 @@ class Graph:
         self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
         self._constants: dict[float, Expr] = {}
-        self.implicit = False  # whether functions that divide by a matrix are to define their slopes implicitly
+        self.implicit = False  # whether functions that divide by a matrix define their derivatives implicitly
 
     def visit(self, loop: int, body: int) -> None:
         """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.body_marks``."""
@@ -53,18 +54,18 @@ class Graph:
     def node(self, op: Op, *args: Expr, value: Any = None) -> Expr:
         """The node of that operation, created if it is new; without folding."""
         key = (op, value, *[a.index for a in args])
-        found = self._table.get(key)
-        if found is None:
-            found = self._table[key] = self._new(op, args, value)
-        return found
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = self._new(op, args, value)
+        return node
 
     def pair(self, op: Op, a: Expr, b: Expr) -> Expr:
         """The node of an operation of two arguments: ``node(op, a, b)`` in half the time."""
         key = (op, None, a.index, b.index)
-        found = self._table.get(key)
-        if found is None:
-            found = self._table[key] = self._new(op, (a, b), None)
-        return found
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = self._new(op, (a, b), None)
+        return node
 
     def symmetric_pair(self, op: Op, a: Expr, b: Expr) -> Expr:
         """The node of a commutative operation: the arguments in one order, constants last, so that equal ones are one
@@ -74,10 +75,10 @@ class Graph:
     def const(self, value: float) -> Expr:
         """The node of a number; -0.0 counts as 0.0."""
         value = float(value) + 0.0
-        found = self._constants.get(value)
-        if found is None:
-            found = self._constants[value] = self._new(_CONST, (), value)
-        return found
+        node = self._constants.get(value)
+        if node is None:
+            node = self._constants[value] = self._new(_CONST, (), value)
+        return node
 
     def _new(self, op: Op, args: tuple[Expr, ...], value: Any) -> Expr:
         made = Expr(self, len(self.nodes), op, args, value)
@@ -101,8 +102,8 @@ class Graph:
         """``x`` as a node of this graph."""
         kind = type(x)
         if kind is float or kind is int:  # most are; and most are the zeros and ones of matrices, which are known
-            found = self._constants.get(x)
-            return found if found is not None else self.const(x)
+            node = self._constants.get(x)
+            return node if node is not None else self.const(x)
         if isinstance(x, Expr):
             if x.graph is not self:
                 raise TraceError("two traces were mixed: a traced value was kept from one call and used in another.")
@@ -113,7 +114,7 @@ class Graph:
             return self.lift(x[()])
         raise TraceError(f"a traced value met a {type(x).__name__} ({x!r}), expected a number or a traced value.")
 
-    def entries(self, array: Any) -> tuple[Expr, ...]:
+    def entries(self, array: ArrayLike | Expr) -> tuple[Expr, ...]:
         """The elements of an array, or one scalar, as nodes of this graph."""
         return tuple(self.lift(x) for x in np.asarray(array, dtype=object).ravel())
 
@@ -134,41 +135,41 @@ class Expr:
 
     def __init__(self, graph: Graph, index: int, op: Op, args: tuple[Expr, ...], value: Any) -> None:
         self.graph, self.index, self.op, self.args, self.value = graph, index, op, args, value
-        self.is_const = op is _CONST  # an attribute: it is asked several times for each operation of a trace
+        self.is_const = op is _CONST  # an attribute: it is read several times for each operation of a trace
 
     def is_value(self, x: float) -> bool:
         """Whether it is the constant ``x``."""
         return self.is_const and bool(self.value == x)
 
     # arithmetic; an array as the other operand loops over its elements. Another traced scalar is the most frequent
-    # operand and comes first ------------------------------------------------------------------------
+    # operand and is checked first ------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: object) -> Expr:
         if type(other) is Expr and other.graph is self.graph:
             return add(self, other)
         return NotImplemented if _defers_to(other) else add(self, self.graph.lift(other))
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: object) -> Expr:
         return add(self.graph.lift(other), self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: object) -> Expr:
         return NotImplemented if _defers_to(other) else add(self, neg(self.graph.lift(other)))
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: object) -> Expr:
         return add(self.graph.lift(other), neg(self))
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: object) -> Expr:
         if type(other) is Expr and other.graph is self.graph:
             return mul(self, other)
         return NotImplemented if _defers_to(other) else mul(self, self.graph.lift(other))
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: object) -> Expr:
         return mul(self.graph.lift(other), self)
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: object) -> Expr:
         return NotImplemented if _defers_to(other) else div(self, self.graph.lift(other))
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: object) -> Expr:
         return div(self.graph.lift(other), self)
 
     def __neg__(self) -> Expr:
@@ -177,7 +178,7 @@ class Expr:
     def __pos__(self) -> Expr:
         return self
 
-    def __pow__(self, exponent: Any) -> Expr:
+    def __pow__(self, exponent: object) -> Expr:
         return power(self, exponent)
 
     # functions, by the names of sixd.spatial ---------------------------------------------------------
@@ -196,23 +197,23 @@ class Expr:
     sign, absolute = _unary(Op.SIGN), _unary(Op.ABS)
     __abs__ = absolute
 
-    def atan2(self, x: Any) -> Expr:
+    def atan2(self, x: object) -> Expr:
         """Angle [rad] in (-pi, pi] of the point (x, self)."""
         return binary(Op.ATAN2, self, self.graph.lift(x))
 
-    def ratan2(self, y: Any) -> Expr:
+    def ratan2(self, y: object) -> Expr:
         """``atan2(y, self)`` for a plain number ``y``."""
         return binary(Op.ATAN2, self.graph.lift(y), self)
 
-    def hypot(self, other: Any) -> Expr:
+    def hypot(self, other: object) -> Expr:
         """√(self² + other²)."""
         return binary(Op.HYPOT, self, self.graph.lift(other))
 
-    def minimum(self, other: Any) -> Expr:
+    def minimum(self, other: object) -> Expr:
         """The smaller of two."""
         return binary(Op.MIN, self, self.graph.lift(other))
 
-    def maximum(self, other: Any) -> Expr:
+    def maximum(self, other: object) -> Expr:
         """The larger of two."""
         return binary(Op.MAX, self, self.graph.lift(other))
 
@@ -225,48 +226,48 @@ class Expr:
 
     # comparisons are conditions for ``where`` -------------------------------------------------------
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: object) -> Expr:
         return compare(Op.LT, self, self.graph.lift(other))
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: object) -> Expr:
         return compare(Op.LT, self.graph.lift(other), self)
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: object) -> Expr:
         return compare(Op.LE, self, self.graph.lift(other))
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: object) -> Expr:
         return compare(Op.LE, self.graph.lift(other), self)
 
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         return compare(Op.EQ, self, self.graph.lift(other))
 
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         return ~compare(Op.EQ, self, self.graph.lift(other))
 
     __hash__ = object.__hash__
 
-    def __and__(self, other: Any) -> Expr:
+    def __and__(self, other: object) -> Expr:
         return logic(Op.AND, self, self.graph.lift(other))
 
-    def __or__(self, other: Any) -> Expr:
+    def __or__(self, other: object) -> Expr:
         return logic(Op.OR, self, self.graph.lift(other))
 
     def __invert__(self) -> Expr:
         return self.args[0] if self.op is Op.NOT else logic(Op.NOT, self)
 
-    def where(self, a: Any, b: Any) -> Expr:
+    def where(self, a: object, b: object) -> Expr:
         """``a`` where this condition holds, else ``b``."""
         return select(self, self.graph.lift(a), self.graph.lift(b))
 
-    def held(self, slope: Any = 0) -> Expr:
-        """This value with the derivatives of ``slope``, none by default: a node that stops folding, too.
+    def held(self, like: object = 0) -> Expr:
+        """This value with the derivatives of ``like``, zero by default; the node also stops folding.
 
         ``sixd.trace.derivative.resolved`` replaces it by the value, after differentiation.
         """
-        slope = self.graph.lift(slope)
-        return self if self.is_const and slope.is_const else self.graph.node(Op.HELD, self, slope)
+        like = self.graph.lift(like)
+        return self if self.is_const and like.is_const else self.graph.node(Op.HELD, self, like)
 
-    # conversions that only numbers have ---------------------------------------------------------------------
+    # conversions that raise: only numbers have them ---------------------------------------------------------
 
     def __bool__(self) -> NoReturn:
         raise TraceError(
@@ -275,7 +276,7 @@ class Expr:
             "b), sixd.spatial.minimum, maximum, clip, sign or absolute, and &, |, ~ for conditions."
         )
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: object) -> NoReturn:
         raise TraceError(
             "a traced value was asked for a number: float(), int(), math.*, NumPy's own functions and arrays of floats "
             "need one. Use the functions of sixd.spatial, such as sixd.spatial.sin, and np.zeros_like(q) or "
@@ -292,6 +293,6 @@ class Expr:
         return f"{self.op.word}({', '.join(f'%{a.index}' for a in self.args)})"
 
 
-def _defers_to(x: Any) -> bool:
+def _defers_to(x: object) -> bool:
     """Whether the other operand does the operation: an array, or a dual number, to which this is a constant."""
     return isinstance(x, Dual) or (isinstance(x, np.ndarray) and x.shape != ())

@@ -55,7 +55,7 @@ class Op(Enum):
     AND = ("and", 2, np.logical_and, True)
     OR = ("or", 2, np.logical_or, True)
     SELECT = ("select", 3, np.where)  # condition, value if true, value if false
-    HELD = ("held", 2, lambda value, slope: value)  # the first, differentiated as the second; not in programs
+    HELD = ("held", 2, lambda value, like: value)  # the first, differentiated as the second; not in programs
 
     def __init__(self, word: str, arity: int, on_floats: Any = None, boolean: bool = False) -> None:
         self.word = word  # its name in printed graphs and counts
@@ -155,7 +155,7 @@ def div(a: Expr, b: Expr) -> Expr:
     return a.graph.pair(Op.DIV, a, b)
 
 
-def power(a: Expr, exponent: Any) -> Expr:
+def power(a: Expr, exponent: object) -> Expr:
     """a to a whole power by repeated squaring, or to ±½."""
     if isinstance(exponent, Number) and float(exponent) == 0.5:
         return a.sqrt()

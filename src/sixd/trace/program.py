@@ -33,9 +33,9 @@ class Slot:
 class Program:
     """Inputs, outputs, and every node between them in an order in which arguments come first.
 
-    ``watched`` are nodes with weights: compiled code marks a row as suspect where their weighted sum is large.
-    ``marks`` are the graph's. ``source``, if any, is the function that was traced, to be traced again in a graph whose
-    derivatives are wanted.
+    ``watched`` are nodes with weights: compiled code marks a state as suspect where their weighted sum is large.
+    ``marks`` are the graph's. ``source``, if any, is the traced function, to be traced again where derivatives are
+    wanted.
     """
 
     inputs: tuple[Slot, ...]
@@ -116,7 +116,7 @@ def trace(
     return replace(program, watched=tuple(pairs))
 
 
-def require_numbers(result: Any) -> None:
+def require_numbers(result: object) -> None:
     """Raise TraceError unless a traced function returned numbers."""
     if isinstance(result, (np.ndarray, list, tuple, float, int, np.generic)):
         return
@@ -140,7 +140,7 @@ def make_program(inputs: list[Slot], outputs: list[Slot]) -> Program:
 def live_nodes(outputs: list[Expr], held: int | None = None) -> list[Expr]:
     """The nodes that the outputs need, in the order of creation.
 
-    Of a held value only the argument of the number ``held`` counts, if that is given: 0 its value, 1 its slope.
+    With ``held``, only one argument of HELD nodes counts: 0 the value, 1 the one with its derivatives.
     """
     if not outputs:
         return []
@@ -162,7 +162,7 @@ def live_nodes(outputs: list[Expr], held: int | None = None) -> list[Expr]:
 def check(program: Program) -> None:
     """Raise TraceError if the program is not well formed; called between the stages of the compiler."""
     known: set[int] = set()
-    given = {e.index for slot in program.inputs for e in slot.entries}
+    inputs = {e.index for slot in program.inputs for e in slot.entries}
     for node in program.nodes:
         index, op, args = node.index, node.op, node.args
         if len(args) != op.arity:
@@ -172,7 +172,7 @@ def check(program: Program) -> None:
                 raise TraceError(f"check: %{index} = {node!r} uses %{a.index} before it is made.")
             if a.op.boolean or op.takes_conditions:  # few do
                 _check_conditions(node)
-        if not args and op is Op.INPUT and index not in given:
+        if not args and op is Op.INPUT and index not in inputs:
             raise TraceError(f"check: {node!r} is not an input of any slot.")
         if index in known:
             raise TraceError(f"check: %{index} occurs twice.")
@@ -198,15 +198,15 @@ def depth_first(nodes: Sequence[Expr], ends: Iterable[Expr]) -> list[Expr]:
     Of the arguments of a node, the one that needs more registers comes first.
     """
     known = {node.index: node for node in nodes}
-    found = _depth_first({n.index: [a.index for a in n.args] for n in nodes}, [e.index for e in ends])
-    return [known[k] for k in found]
+    order = _depth_first({n.index: [a.index for a in n.args] for n in nodes}, [e.index for e in ends])
+    return [known[k] for k in order]
 
 
 def by_visits(program: Program) -> list[Expr]:
     """The nodes of a program, one visit of a body after the other; visits depth-first, operations of each as traced.
 
     The passes of an algorithm over a limb then stand together, before those over the next limb: in forward dynamics of
-    Talos, 32 joints, at most 240 values are live at a time, 334 if operations are taken depth-first, 500 as traced.
+    Talos, 32 joints, at most 240 values are live at a time, 334 in depth-first order, 500 as traced.
     """
     starts = [mark.start for mark in program.marks]
     visit = {node.index: bisect_right(starts, node.index) for node in program.nodes if node.args}
@@ -253,10 +253,10 @@ def _registers(needs: Sequence[int]) -> int:
 def work_indices(parts: Iterable[Iterable[Expr]], last: Mapping[int, int]) -> tuple[dict[int, int], int]:
     """The index in a work array of each node's value that passes from one part of a program to another; its length.
 
-    ``parts`` are the nodes that each part computes, ``last`` has the last part that reads a node's value. Its entry of
-    the array is used again in that part.
+    ``parts`` are the nodes that each part computes, ``last`` has the last part that reads a node's value. That part may
+    reuse the value's entry of the array.
     """
-    found: dict[int, int] = {}
+    index: dict[int, int] = {}
     free: list[int] = []
     ends: dict[int, list[int]] = defaultdict(list)
     size = 0
@@ -266,6 +266,6 @@ def work_indices(parts: Iterable[Iterable[Expr]], last: Mapping[int, int]) -> tu
             if last.get(n.index, k) > k:
                 if not free:
                     free, size = [size], size + 1
-                found[n.index] = free.pop()
-                ends[last[n.index]].append(found[n.index])
-    return found, size
+                index[n.index] = free.pop()
+                ends[last[n.index]].append(index[n.index])
+    return index, size

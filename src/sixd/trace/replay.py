@@ -28,7 +28,7 @@ def apply(op: Op, *args: Any) -> Any:
 
 
 def replay(program: Program, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of a program for one row of arrays of scalars, such as those of another trace."""
+    """The outputs of a program for one state, from arrays of scalars of any kind, such as those of another trace."""
     known: dict[int, Any] = {}
     for slot, array in zip(program.inputs, arrays, strict=True):
         known |= {e.index: x for e, x in zip(slot.entries, np.asarray(array, dtype=object).ravel(), strict=True)}

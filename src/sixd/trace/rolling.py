@@ -1,9 +1,9 @@
 """Rolling: the segments of a large program as calls of few functions.
 
 Straight-line code of a mechanism repeats itself from body to body, up to constants and addresses. Segments of the same
-shape, that is with the same operations on operands from corresponding memory, share one function, which is called with
-a row of numbers: where its operands are, where its results go, and its constants. Results that other segments need
-pass through the work memory, an array of values. Shapes are taken after folding, so that no specialisation is lost.
+shape, that is with the same operations on operands from corresponding memory, share one function. It is called with a
+row of numbers: where its operands are, where its results go, and its constants. Results that other segments need pass
+through the work memory, an array of values. Shapes are compared after folding, so that no specialisation is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sixd.trace.expr import Expr
 from sixd.trace.program import Program
 from sixd.trace.segments import INT, OPS, Nodes, running
 
-# how the function of a shape finds an argument
+# where the function of a shape has an argument
 ABSENT, INSIDE, CONSTANT, TRUTH, OUTSIDE = -1, 0, 1, 2, 3
 _TAKES_TRUTH = np.array([[k < op.arity and op.argument_boolean(k) for k in range(3)] for op in OPS])
 OWN, OUTPUTS = 3, 2  # blocks of a segment, and the one with outputs
@@ -34,7 +34,7 @@ class SegmentShape:
     or 1), or (OUTSIDE + index of an address in the row, offset from there). ``results``: per node None, or an (index of
     an address, offset) where it is kept. ``products``: per node the argument that is fused with it, or -1; ``absorbed``
     are the nodes so fused. ``outputs`` of the program, and ``watched`` nodes with the indices of their weights in the
-    row, are given by their indices. A row has some addresses, then some constants.
+    row, are listed by their indices. A row has some addresses, then some constants.
     """
 
     nodes: tuple[Expr, ...]
@@ -91,7 +91,7 @@ class _Rolling:
     def _find_blocks(self) -> None:
         """Blocks of results that are kept, three of each segment: needed in its sweep, needed later, and outputs.
 
-        So memory of values that live shortly is soon used again: that halves it. An entry of an input is a block of its
+        Thus the memory of short-lived values is soon reused, which halves it. Each entry of an input is a block of its
         own.
         """
         n = self.n
@@ -112,18 +112,17 @@ class _Rolling:
         self.width = np.bincount(self.block[holders], minlength=self.blocks)[: self.blocks]
 
     def _find_arguments(self) -> None:
-        """How each argument is found; the sources of each segment, blocks in the order in which they are first read."""
+        """Where each argument is; the sources of each segment, blocks in the order in which they are first read."""
         n, at = self.n, self.at
         constant = n.is_constant[self.argument]
         truth = constant & _TAKES_TRUTH[n.op[self.owner], self.number]
         number = constant & ~truth
         reads = n.is_input[self.argument] | (n.is_computed[self.argument] & (n.segment[self.argument] != at))
         pairs = at[reads].astype(np.int64) * (self.blocks + n.count) + self.block[self.argument[reads]]
-        found, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+        sources, first, which = np.unique(pairs, return_index=True, return_inverse=True)
         by_first = np.argsort(first)
-        found = found[by_first]
-        self.source_of, self.source = np.divmod(found, self.blocks + n.count)  # segment, block
-        rank = np.empty(len(found), INT)
+        self.source_of, self.source = np.divmod(sources[by_first], self.blocks + n.count)  # segment, block
+        rank = np.empty(len(sources), INT)
         rank[by_first] = running(self.source_of)
         values = np.zeros(len(constant))
         values[constant] = [n.nodes[k].value for k in self.argument[constant].tolist()]

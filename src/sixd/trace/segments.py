@@ -75,11 +75,11 @@ class Nodes:
             self.product[self.owner[edges]] = self.argument[edges]
 
     def _find_segments(self) -> Array:
-        phase, turn = _PhaseFinder(self).found()
-        segment = self._numbered(phase, turn)
+        phase, place = _PhaseFinder(self).phases()
+        segment = self._numbered(phase, place)
         if (segment[self.argument] > segment[self.owner]).any():  # bodies visited in no order: as if without marks
-            phase, turn = np.zeros((2, self.count), np.int64)
-            segment = self._numbered(phase, turn)
+            phase, place = np.zeros((2, self.count), np.int64)
+            segment = self._numbered(phase, place)
         part = np.zeros(self.count, np.int64)
         for s in np.flatnonzero(np.bincount(segment[self.is_computed]) > LONGEST):
             order = within([self.nodes[k] for k in np.flatnonzero(segment == s)])
@@ -96,16 +96,17 @@ class Nodes:
         key = major.astype(np.int64) * int(minor.max(initial=0) - least + 1) + minor - least
         sums = np.flatnonzero(self.product >= 0)
         key[self.product[sums]] = key[sums]
-        found = np.full(self.count, -1, INT)
-        found[self.is_computed] = np.unique(key[self.is_computed], return_inverse=True)[1].ravel()
-        return found
+        numbers = np.full(self.count, -1, INT)
+        numbers[self.is_computed] = np.unique(key[self.is_computed], return_inverse=True)[1].ravel()
+        return numbers
 
 
 class _PhaseFinder:
-    """Finds phases: consecutive loops over the bodies in one direction are one, if no body needs results of a later.
+    """Finds phases: consecutive loops over the bodies in one direction are one phase, unless a body needs results of a
+    later one.
 
-    A step along a branch, or a few short ones, are a phase of their own; so is what lies between two loops, unless it
-    uses only values from before: then it moves to the first segment that needs it. Sines and cosines of inputs come
+    A step along a branch, or a few short ones, are a phase of their own. So are operations between two loops, unless
+    they use only earlier values: then each moves to the first segment that needs it. Sines and cosines of inputs come
     first.
     """
 
@@ -117,16 +118,16 @@ class _PhaseFinder:
         self.direction = np.where(loop > 0, _directions(marks)[mark], 0)
         self.run = np.where(loop > 0, loop, -mark)  # equal for nodes of one loop, or between two marks
         self.phase = np.full(nodes.count, -1)
-        self.turn = self.body * self.direction  # in the phase
+        self.place = self.body * self.direction
 
-    def found(self) -> tuple[Array, Array]:
-        """The phase and the turn of each node."""
+    def phases(self) -> tuple[Array, Array]:
+        """The phase of each node, and its place in the phase."""
         n = self.nodes
         angle = np.full(n.count, -1)
         of_input = n.is_op(Op.SIN, Op.COS)[n.owner] & n.is_input[n.argument]
         angle[n.owner[of_input]] = n.argument[of_input]
         rest = np.flatnonzero(n.is_computed & (angle < 0))
-        self.turn = np.where(angle >= 0, angle, self.turn)
+        self.place = np.where(angle >= 0, angle, self.place)
         edge = np.searchsorted(n.owner, np.arange(n.count + 1))
         between: list[Array] = []
         now, going, steps = 0, 0, 0  # the phase, the direction of its sweep, the operations of its steps along a branch
@@ -140,7 +141,7 @@ class _PhaseFinder:
             if not direction and going and not self.body[first] and not recent.any():
                 between.append(run)
                 continue
-            late = recent & (self.turn[n.argument[edges]] > self.turn[n.owner[edges]])
+            late = recent & (self.place[n.argument[edges]] > self.place[n.owner[edges]])
             is_step = not direction and self.body[first] > 0
             if is_step and 0 < steps < SHORTEST:
                 steps += len(run)
@@ -150,14 +151,14 @@ class _PhaseFinder:
             self.phase[run], going = now, direction
         if between:
             self._sink(np.concatenate(between), now + 1)
-        return self.phase, self.turn
+        return self.phase, self.place
 
     def _sink(self, between: Array, end: int) -> None:
-        """Move nodes to the phase and turn in which they are first needed."""
+        """Move nodes to the phase and place in which they are first needed."""
         n = self.nodes
-        least = int(self.turn.min())
-        span = int(self.turn.max()) - least + 1
-        key = self.phase.astype(np.int64) * span + self.turn - least
+        least = int(self.place.min())
+        span = int(self.place.max()) - least + 1
+        key = self.phase.astype(np.int64) * span + self.place - least
         moves = np.zeros(n.count, bool)
         moves[between] = True
         key[between] = end * span
@@ -165,7 +166,7 @@ class _PhaseFinder:
         for owner, argument in zip(n.owner[from_above].tolist(), n.argument[from_above].tolist(), strict=True):
             if key[owner] < key[argument]:
                 key[argument] = key[owner]
-        self.phase[between], self.turn[between] = key[between] // span, key[between] % span + least
+        self.phase[between], self.place[between] = key[between] // span, key[between] % span + least
 
 
 def _directions(marks: Array) -> Array:

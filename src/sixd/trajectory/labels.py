@@ -5,30 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixd.model import joints
 from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.model.system import System
 
 QUATERNION = "1"  # the unit of a quaternion's entries
 
-# of each joint: name:unit of every coordinate, of every degree of freedom, and of its force; a joint of one DoF needs
-# no name. Joints that are not listed have numbers for names, and no units
-_KINDS: dict[type[Joint], tuple[str, str, str]] = {
-    joints.Revolute: (":rad", ":rad/s", ":N m"),
-    joints.Prismatic: (":m", ":m/s", ":N"),
-    joints.Helical: (":rad", ":rad/s", ":N m"),
-    joints.RackAndPinion: (":rad", ":rad/s", ":N m"),
-    joints.Cylindrical: ("turn:rad,slide:m", "turn:rad/s,slide:m/s", "turn:N m,slide:N"),
-    joints.Universal: ("x:rad,y:rad", "x:rad/s,y:rad/s", "x:N m,y:N m"),
-    joints.Planar: ("theta:rad,x:m,y:m", "theta:rad/s,x:m/s,y:m/s", "theta:N m,x:N,y:N"),
-    joints.Spherical: ("qw:1,qx:1,qy:1,qz:1", "wx:rad/s,wy:rad/s,wz:rad/s", "nx:N m,ny:N m,nz:N m"),
-    joints.Free: (
-        "qw:1,qx:1,qy:1,qz:1,x:m,y:m,z:m",
-        "wx:rad/s,wy:rad/s,wz:rad/s,vx:m/s,vy:m/s,vz:m/s",
-        "nx:N m,ny:N m,nz:N m,fx:N,fy:N,fz:N",
-    ),
-}
+_RATES = {"rad": "rad/s", "m": "m/s"}
+_FORCES = {"rad": "N m", "m": "N"}
 
 
 class Column(NamedTuple):
@@ -99,7 +83,16 @@ def _joint(system: System, name: str) -> Joint | None:
 
 
 def _columns(name: str, joint: Joint | None, k: int, count: int) -> list[Column]:
-    known = _KINDS.get(type(joint)) if joint is not None else None
-    texts = [f"{n}:" for n in range(count)] if known is None else known[k].split(",")
-    pairs = [text.split(":") for text in texts]
-    return [Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in pairs]
+    """The columns of a joint in q, qd or tau (k = 0, 1, 2): with numbers for names and no units, unless it has them."""
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    if joint is not None and k == 0:
+        names, units = joint.coordinate_names, joint.coordinate_units
+    elif joint is not None:
+        names, table = joint.dof_names or joint.coordinate_names, _RATES if k == 1 else _FORCES
+        names = joint.force_names or names if k == 2 else names
+        units = tuple(table.get(unit, "") for unit in joint.dof_units or joint.coordinate_units)
+    names, units = names or tuple(map(str, range(count))), units or ("",) * count
+    return [
+        Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in zip(names, units, strict=True)
+    ]

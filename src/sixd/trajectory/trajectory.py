@@ -18,7 +18,7 @@ import numpy as np
 
 from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, ShapeError
 from sixd.model.system import System, library
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, ArrayLike
 from sixd.trajectory import derived
 from sixd.trajectory.arrays import checked_fields, finite_rollouts, float_array, joined, mapped, select_rollouts
 from sixd.trajectory.interpolation import interpolate
@@ -27,7 +27,6 @@ from sixd.trajectory.printing import describe, describe_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
     from pandas import DataFrame
 
     from sixd.forces.elements import Force

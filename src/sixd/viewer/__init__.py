@@ -1,8 +1,5 @@
 """The viewer: mechanisms and their motions in a page of the browser, served on this machine or saved as a file.
 
-``viewer`` has the public interface, ``scene`` and ``bodies`` make the contents of a page, ``page`` writes it from the
-files in ``web``, and ``server`` serves it. The page itself computes the poses of the bodies.
+``viewer`` has the public interface, ``scene`` makes the contents of a page, ``live`` its simulation, ``page`` writes it
+from the files in ``web``, and ``server`` serves it. ``pictures`` draws without a window.
 """
-
-from sixd.viewer.pictures.pictures import picture
-from sixd.viewer.viewer import Viewer, view

@@ -134,8 +134,8 @@ def view(
     Returns at once and prints the page's address. A script that was started from a terminal waits at its end until
     Ctrl-C while a viewer is open; see ``block``. Without a terminal it does not, and only ``url`` has the address.
 
-    Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates beside
-    it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.
+    Without a trajectory the joints have sliders; a trajectory is played, with plots of energy and coordinates next
+    to it. Bodies are drawn with the shapes and meshes of the robot's file, or as sticks between their joints.
 
     A **live** page computes the motion itself, by the same steps as ``sixd.simulate``, while one looks at it, also as a
     saved file: bodies can be grabbed and pulled, sliders change gravity, damping and parameters, and energy, momentum

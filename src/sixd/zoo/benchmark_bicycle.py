@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixd.constraints import Rolling
+from sixd.constraints.rolling import Rolling
 from sixd.model import Free, Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, cos, placement, sin
 from sixd.spatial.scalar import Array, Scalar, is_number
@@ -77,7 +77,7 @@ def bicycle(
 
     >>> import sixd
     >>> print(sixd.mobility(sixd.zoo.bicycle()))
-    bicycle: 3 freedoms = 9 of the joints - 6 independent of 6 equations
+    bicycle: 3 DoF = 9 of the joints - 6 independent of 6 equations
     """
     head = (wheelbase + trail, 0, 0)  # a point of the steer axis: where it meets the ground
     builder = ModelBuilder("bicycle", (0, 0, -gravity))

@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd.algorithms.external_forces import external_force
 from sixd.algorithms.kinematics import pose
-from sixd.constraints import Loop
+from sixd.constraints.loop import Loop
 from sixd.errors import ShapeError
 from sixd.model import Model, ModelBuilder, Revolute
 from sixd.spatial import Inertia, placement, rod, sqrt

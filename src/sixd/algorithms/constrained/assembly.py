@@ -1,4 +1,4 @@
-"""Assembly: a configuration near a given one that satisfies the constraints, and a velocity that does.
+"""Assembly: a configuration near another one that satisfies the constraints, and a velocity that does.
 
 Works on floats only. Levenberg-Marquardt on the configuration manifold with steps of least norm; the damping is
 proportional to the square of the error, so that it converges quadratically also where constraints are redundant
@@ -24,7 +24,7 @@ ACCEPTED = 1e-10
 _ROUNDING = 1e-15
 _STEPS = 60
 _LONGEST = 0.5  # step of any coordinate [rad or m]
-_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # distances [rad or m] of the starts tried from the given one
+_NEARBY = (0.0, 0.05, 0.2, 0.5, 1.0)  # distances [rad or m] of the starts from the requested one
 _ELSEWHERE = 6  # random starts, to distinguish a bad start from constraints that no configuration satisfies
 
 
@@ -41,7 +41,7 @@ class Attempt(NamedTuple):
 def assembled(system: System, q: Array, free: Array, rng: np.random.Generator) -> Attempt:
     """The first success from q (nq,) and from starts near it, else the attempt with the smallest error.
 
-    Freedoms outside the mask ``free`` (nv,) keep their coordinates.
+    DoF outside the mask ``free`` (nv,) keep their coordinates.
     """
     best: Attempt | None = None
     for size in _NEARBY:
@@ -64,7 +64,7 @@ def assembled_anywhere(system: System, q: Array, free: Array, rng: np.random.Gen
 
 
 def solve_nearby(system: System, q: Array, free: Array) -> Attempt:
-    """The result of the Levenberg-Marquardt iteration from q (nq,); freedoms outside the mask ``free`` (nv,) stay."""
+    """The result of the Levenberg-Marquardt iteration from q (nq,); DoF outside the mask ``free`` (nv,) stay."""
     damping, (phi, A) = 1.0, holonomic_rows(system, q)
     for _ in range(_STEPS):
         scale = row_scale(A)
@@ -117,11 +117,11 @@ def _judged(system: System, q: Array, phi: Array, A: Array) -> Attempt:
 
 
 def assembled_velocity(system: System, q: Array, qd: Array, t: float, free: Array) -> Array:
-    """The velocity (nv,) with A qd = b(t) nearest to qd in the mass metric; freedoms outside ``free`` keep theirs."""
+    """The velocity (nv,) with A qd = b(t) nearest to qd in the mass metric; DoF outside ``free`` keep theirs."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)[np.ix_(free, free)]
     J, scale, n = A[:, free], row_scale(A), int(free.sum())
-    # scale each freedom by its inertia
+    # scale each DoF by its inertia
     inertia = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     rows = J / scale[:, None] / inertia
     K = np.block([[M / np.outer(inertia, inertia), rows.T], [rows, np.zeros((len(A), len(A)))]])

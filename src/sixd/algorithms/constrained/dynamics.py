@@ -2,8 +2,8 @@
 
 Generic over systems. With M = LᵀDL the unknown z = L qdd has a diagonal metric, and each row a of A becomes u = L⁻ᵀa:
 the correction of the free motion is the smallest p = Σ u λ with u·(D⁻¹p) = r, where r is the residual of the rows
-[RBDA section 8.1; least_norm.py]. It takes no square roots, and no selects if the constraints are independent, so that
-it runs on symbols.
+[RBDA section 8.1; least_norm.py]. It needs no square roots, and no selects if the constraints are independent, so it
+runs on symbols.
 """
 
 from __future__ import annotations
@@ -32,53 +32,17 @@ from sixd.algorithms.constrained.rows import (
     padded_error,
 )
 from sixd.algorithms.crba import crba
+from sixd.algorithms.linear.tree import Metric, tree_metric
 from sixd.algorithms.rnea import bias_force
 from sixd.errors import ScalarTypeError
-from sixd.model.sparsity import Factors, ltdl, reciprocal
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.scalar import Array, Scalar, is_number, where
 
 
-class Metric(NamedTuple):
-    """M = Lᵀ diag(1/w) L with the sparsity of the tree; ``branch`` lists the freedoms that carry each freedom."""
-
-    L: Array
-    weight: Array
-    branch: tuple[tuple[int, ...], ...]
-
-    def lower(self, a: Array) -> Array:
-        """L⁻ᵀ a (n,)."""
-        u = list(a)
-        for i in reversed(range(len(u))):
-            for j in self.branch[i]:
-                u[j] = u[j] - u[i] * self.L[i, j]
-        return np.array(u)
-
-    def raised(self, z: Array) -> Array:
-        """L⁻¹ z (n,)."""
-        x: list[Scalar] = []
-        for i in range(len(z)):
-            total = z[i]
-            for j in self.branch[i]:
-                total = total - x[j] * self.L[i, j]
-            x.append(total)
-        return np.array(x)
-
-    def solve(self, B: Array) -> Array:
-        """M⁻¹ B for B (n,), or for the columns of B (n, m)."""
-        if B.ndim == 1:
-            return self.raised(self.lower(B) * self.weight)
-        return np.array([self.solve(b) for b in B.T]).reshape(B.shape[1], len(B)).T
-
-
 def mass_metric(system: System, q: Array) -> Metric:
     """The factors of the mass matrix at q (nq,)."""
-    branch: list[tuple[int, ...]] = []
-    for p in system.dof_parent:
-        branch.append((p, *branch[p]) if p >= 0 else ())
-    L, D = ltdl(system.apply("mass_matrix", crba, q), system.dof_parent)
-    return Metric(L, np.array([reciprocal(d) for d in D]), tuple(branch))
+    return tree_metric(system.apply("mass_matrix", crba, q), system.dof_parent)
 
 
 def row_targets(system: System, q: Array, qd: Array, t: Scalar, stabilisation: Scalar = 0.0) -> Array:
@@ -91,16 +55,11 @@ def row_targets(system: System, q: Array, qd: Array, t: Scalar, stabilisation: S
 
 
 def solve_on_rows(system: System, q: Array, metric: Metric, b: Array, c: Array, limits: RankLimits = EXACT) -> Array:
-    """The x (nv,) with S x = b + Aᵀλ and A x = c (k,), given the factors of a symmetric S; NaN beyond the limits."""
+    """The x (nv,) with S x = b + Aᵀλ and A x = c (k,), from the factors of a symmetric S; NaN beyond the limits."""
     z = metric.lower(b) * metric.weight
     A = constraint_jacobian(system, q)
-    found = _smallest("solve_on_rows", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
-    return _marked(found.basis, metric.raised(z + found.p * metric.weight))
-
-
-def metric_of(found: Factors) -> Metric:
-    """The metric of a symmetric matrix other than M, from its factors, with their own zeros."""
-    return Metric(found.L, found.weight, found.pattern)
+    smallest = _smallest("solve_on_rows", system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    return _marked(smallest.basis, metric.raised(z + smallest.p * metric.weight))
 
 
 def constrained_dynamics(
@@ -133,12 +92,13 @@ def solve_with_multipliers(
     """The x (nv,) with M x = b + Aᵀλ and A x = c (k,), and λ (k,), of least norm; NaN beyond the limits."""
     # the free motion, the residual of the rows under it, and the smallest force that removes the residual
     z = metric.lower(b) * metric.weight
-    found = _smallest(where, system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
-    x = metric.raised(z + found.p * metric.weight)
+    smallest = _smallest(where, system, q, metric, A, lambda u, j: c[j] - u @ z, limits)
+    x = metric.raised(z + smallest.p * metric.weight)
     lam: list[Scalar] = [0] * len(A)
-    for j, value in zip(found.kept, _multipliers(found.basis, found.coefficients, len(found.kept)), strict=True):
+    multipliers = _multipliers(smallest.basis, smallest.coefficients, len(smallest.kept))
+    for j, value in zip(smallest.kept, multipliers, strict=True):
         lam[j] = value
-    return _marked(found.basis, x), _marked(found.basis, np.array(lam))
+    return _marked(smallest.basis, x), _marked(smallest.basis, np.array(lam))
 
 
 class _Smallest(NamedTuple):
@@ -170,8 +130,8 @@ def _smallest(
 def correction(system: System, q: Array, residual: Array, limits: RankLimits = EXACT) -> Array:
     """The smallest change (nv,) in the mass metric with A change = residual (k,); NaN beyond the limits."""
     metric, A = mass_metric(system, q), constraint_jacobian(system, q)
-    found = _smallest("correction", system, q, metric, A, lambda u, j: residual[j], limits)
-    return _marked(found.basis, metric.raised(found.p * metric.weight))
+    smallest = _smallest("correction", system, q, metric, A, lambda u, j: residual[j], limits)
+    return _marked(smallest.basis, metric.raised(smallest.p * metric.weight))
 
 
 def projections(system: System, q: Array, *, limits: RankLimits = EXACT) -> tuple[Array, Array]:
@@ -232,9 +192,10 @@ def _basis(
     return basis
 
 
-# rad by which an error of assembly of 1 rad or m turns a row, at most, out of the span of others on which it depends
+# rad by which an assembly error of 1 rad or m rotates a row, at most, out of the span of the rows on which it depends
 _BENDS = 30.0
-# squared change of the range of A, beside that of A or of its rows in 1 rad or m, that counts: rounding leaves 1e-30
+# squared change of the range of A that counts, as a part of that of A or of its rows in 1 rad or m: rounding leaves
+# 1e-30
 _CHANGES, _CHANGES_LEAST = 1e-8, 1e-12
 
 
@@ -301,4 +262,4 @@ def _rank_for(where: str, system: System, q: Array) -> Rank:
             f"{where}: the constraints of {system.name!r} are redundant, {rank.rows} equations of rank {rank.number}, "
             f"expected independent ones for symbolic scalars. Leave out what sixd.mobility names, or give numbers."
         )
-    return rank._replace(least=rank.number)  # symbols are not judged
+    return rank._replace(least=rank.number)  # symbols cannot be compared

@@ -124,7 +124,7 @@ def orthogonalize_dependent(
     least: int | None = None,
     slack: Scalar = 0,
 ) -> OrthogonalBasis:
-    """A basis of ``rank`` of the vectors u: each step takes the one with the largest part outside the basis.
+    """A basis of ``rank`` of the vectors u: each step picks the one with the largest part outside the basis.
 
     Steps after ``least`` are optional: they need a part above the limits, and above ``slack`` times the usual square.
     """

@@ -73,18 +73,19 @@ def linearized(
     t: float,
     positions: Sequence[int] | None,
     speeds: Sequence[int] | None,
-    slopes: Callable[[], tuple[Array, Array]],
+    derivatives: Callable[[], tuple[Array, Array]],
 ) -> Linearization:
     """The linear equations of motions near the one through q (nq,), qd (nv,).
 
-    ``slopes()`` returns the derivatives (nv, nv) of the accelerations there, by q in the tangent space and by qd.
+    ``derivatives()`` returns the derivatives (nv, nv) of the accelerations there with respect to q, in the tangent
+    space, and to qd.
     """
     _require_assembled(system, q, qd, t)
     M = _mass_matrix(system, q)
     p, s, dq, dqd = _nearby(system, q, qd, t, positions, speeds)
     basis = _columns([system.configuration_rate(q, e) for e in np.eye(system.nv)], system.nq)
     with np.errstate(all="ignore"):  # the result is checked below
-        by_q, by_qd = slopes()
+        by_q, by_qd = derivatives()
         rates = [_rate(system, q, qd, a, b, basis) for a, b in zip(dq.T, dqd.T, strict=True)]
         P_u = np.asarray(projections(system, q)[1], dtype=float) if system.constraints else np.eye(system.nv)
     F = np.vstack([_columns(rates, system.nv)[p], (by_q @ dq + by_qd @ dqd)[s]])
@@ -104,7 +105,7 @@ def linearized(
 def _nearby(
     system: System, q: Array, qd: Array, t: float, positions: Sequence[int] | None, speeds: Sequence[int] | None
 ) -> tuple[list[int], list[int], Array, Array]:
-    """Independent positions and speeds, the given ones first, and the changes dq and dqd (nv, n) that they cause."""
+    """Independent positions and speeds, the requested ones first, and the changes dq and dqd (nv, n) they cause."""
     A = np.asarray(constraint_jacobian(system, q), dtype=float)
     p, Z = _independent("positions", holonomic_rows(system, q)[1], positions)
     s, Y = _independent("speeds", A, speeds)
@@ -130,24 +131,23 @@ def _rate(system: System, q: Array, qd: Array, a: Array, b: Array, basis: Array)
 def _mass_matrix(system: System, q: Array) -> Array:
     M = np.asarray(system.apply("mass_matrix", crba, q), dtype=float)
     size = np.sqrt(np.maximum(np.diag(M), 0))
-    # scale each freedom by its inertia, so that metres and radians can be compared
+    # scale each DoF by its inertia, so that metres and radians can be compared
     if not size.all() or np.linalg.eigvalsh(M / np.outer(size, size)).min(initial=1.0) <= _SINGULAR:
         raise SingularError(
             f"{WHERE}: the mass matrix of {system.name!r} is singular at that configuration, expected inertia for "
-            f"every freedom. See sixd.check."
+            f"every DoF. See sixd.check."
         )
     return M
 
 
 def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[list[int], Array]:
-    """Freedoms that parametrise the solutions of A x = 0, given ones first, and Z (nv, m): x = Z x[freedoms]."""
+    """DoF that parametrise the solutions of A x = 0, the requested ones first, and Z (nv, m): x = Z x[those]."""
     _, sizes, V = np.linalg.svd(A / row_scale(A)[:, None])
     null = V[int((sizes > _ZERO * sizes.max(initial=0.0)).sum()) :].T
     first = [] if wanted is None else list(wanted)
     if len(first) > null.shape[1]:
         raise ModelError(
-            f"{WHERE}: {kind} are {len(first)} freedoms {first}, expected at most the {null.shape[1]} that are "
-            f"independent."
+            f"{WHERE}: {kind} are {len(first)} DoF {first}, expected at most the {null.shape[1]} that are independent."
         )
     chosen: list[int] = []
     left = null.copy()
@@ -156,7 +156,7 @@ def _independent(kind: str, A: Array, wanted: Sequence[int] | None) -> tuple[lis
         j = first[k] if k < len(first) else int(np.argmax(sizes))
         if sizes[j] < _DEPENDENT:
             raise ModelError(
-                f"{WHERE}: {kind} are {first}, expected independent freedoms: the constraints determine that of number "
+                f"{WHERE}: {kind} are {first}, expected independent DoF: the constraints determine that of number "
                 f"{j} by those before it. Leave it out."
             )
         u = left[j] / sizes[j]
@@ -180,7 +180,7 @@ def _require_assembled(system: System, q: Array, qd: Array, t: float) -> None:
 
 
 def _require_decoupled(F: Array, kept: list[int], p: list[int], s: list[int]) -> None:
-    """Raise if a freedom that is left out acts on one that is kept."""
+    """Raise if a DoF that is left out acts on one that is kept."""
     others = [j for j in range(len(F)) if j not in kept]
     if not kept or not others:
         return
@@ -190,7 +190,7 @@ def _require_decoupled(F: Array, kept: list[int], p: list[int], s: list[int]) ->
         j = others[worst]
         kind, number = ("positions", p[j]) if j < len(p) else ("speeds", s[j - len(p)])
         raise ModelError(
-            f"{WHERE}: {kind} leave out freedom {number}, on which those that are kept depend, expected none such. Add "
+            f"{WHERE}: {kind} leave out DoF {number}, on which those that are kept depend, expected none such. Add "
             f"it, or leave out the argument."
         )
 

@@ -18,7 +18,7 @@ from sixd.spatial.scalar import Array
 from sixd.spatial.transform import mirror_upper
 
 
-class ForwardSlopes(NamedTuple):
+class ForwardDerivatives(NamedTuple):
     """∂qdd/∂q, ∂qdd/∂qd and ∂qdd/∂tau = M⁻¹, (…, nv, nv) each; row: of what, column: by what."""
 
     q: Array
@@ -26,11 +26,11 @@ class ForwardSlopes(NamedTuple):
     tau: Array
 
 
-def aba_derivatives(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> ForwardSlopes:
+def aba_derivatives(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> ForwardDerivatives:
     """Derivatives of ``aba`` in the tangent space at q: -M⁻¹ ∂ID/∂q, -M⁻¹ ∂ID/∂qd and M⁻¹."""
     metric = mass_metric(model, q)
     qdd = metric.solve(tau - bias_force(model, q, qd, f_ext=f_ext))
-    slopes = rnea_derivatives(model, q, qd, qdd, f_ext=f_ext)
+    partial = rnea_derivatives(model, q, qd, qdd, f_ext=f_ext)
     inverse = mirror_upper(metric.solve(np.eye(model.nv, dtype=int)))
     minus = metric._replace(weight=-metric.weight)  # fewer signs to change than in the results
-    return ForwardSlopes(minus.solve(slopes.q), minus.solve(slopes.qd), inverse)
+    return ForwardDerivatives(minus.solve(partial.q), minus.solve(partial.qd), inverse)

@@ -1,6 +1,6 @@
 """Derivatives of the momentum and energy of each body, or of each subtree.
 
-In world coordinates a freedom with the twist s of a joint that carries a body changes the body's velocity by xi, turned
+In world coordinates a DoF with the twist s of a joint that carries a body changes the body's velocity by xi, turned
 with it, and displaces its momentum h: dh = I xi + s ×* h. Its kinetic energy changes by xi·h, its potential energy by
 -s·(I a_g). Joints that do not carry the body change nothing.
 """
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.derivatives.joint_slopes import columns
+from sixd.algorithms.derivatives.joint_derivatives import columns
 from sixd.algorithms.derivatives.momentum_derivatives import (
-    EnergySlopes,
-    MomentumSlopes,
+    EnergyDerivatives,
+    MomentumDerivatives,
     energy_derivatives,
     momentum_derivatives,
-    spring_slopes,
+    spring_gradient,
     velocity_changes,
 )
 from sixd.algorithms.kinematics import body_velocities, joint_kinematics, world_transforms
@@ -36,7 +36,7 @@ class _BodyTerms(NamedTuple):
     h: list[Array]
 
 
-def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> MomentumSlopes:
+def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> MomentumDerivatives:
     """Derivatives of ``momentum`` in the tangent space at q: (nb, 6, nv) per "body" or "subtree", else (6, nv)."""
     if per == "model":
         return momentum_derivatives(model, q, qd)
@@ -45,10 +45,10 @@ def momentum_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Mom
         for i in model.tree.ancestors(k):
             by_q[k, i] = b.I[k] @ b.xi[i] + columns([crf(s) @ b.h[k] for s in b.S[i].T])
             by_qd[k, i] = b.I[k] @ b.S[i]
-    return MomentumSlopes(*(_table(model, found, (6,), per) for found in (by_q, by_qd)))
+    return MomentumDerivatives(*(_table(model, blocks, (6,), per) for blocks in (by_q, by_qd)))
 
 
-def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> EnergySlopes:
+def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> EnergyDerivatives:
     """Gradients of ``energy`` in the tangent space at q: (nb, nv) per "body" or "subtree", else (nv,)."""
     if per == "model":
         return energy_derivatives(model, q, qd)
@@ -60,8 +60,8 @@ def energy_derivatives_per(model: Model, q: Array, qd: Array, per: str) -> Energ
             potential_q[k, i] = -(b.S[i].T @ weight)
         # armature and spring of its own joint
         kinetic_qd[k, k] = kinetic_qd[k, k] + model.armature[model.iv[k]] * qd[model.iv[k]]
-        potential_q[k, k] = potential_q[k, k] + spring_slopes(model, k, q)
-    return EnergySlopes(*(_table(model, found, (), per) for found in (kinetic_q, kinetic_qd, potential_q)))
+        potential_q[k, k] = potential_q[k, k] + spring_gradient(model, k, q)
+    return EnergyDerivatives(*(_table(model, blocks, (), per) for blocks in (kinetic_q, kinetic_qd, potential_q)))
 
 
 def _bodies(model: Model, q: Array, qd: Array) -> _BodyTerms:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.constrained.dynamics import (
-    Metric,
     mass_metric,
     row_targets,
     solve_with_multipliers,
@@ -24,7 +23,8 @@ from sixd.algorithms.constrained.dynamics import (
 from sixd.algorithms.constrained.least_norm import EXACT, RankLimits
 from sixd.algorithms.constrained.rank import assembled_rank
 from sixd.algorithms.constrained.rows import constraint_bias, constraint_jacobian, padded_error
-from sixd.algorithms.derivatives.any_system import inverse_slopes
+from sixd.algorithms.derivatives.any_system import inverse_dynamics_derivatives
+from sixd.algorithms.linear.tree import Metric
 from sixd.algorithms.rnea import bias_force
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
@@ -33,8 +33,8 @@ from sixd.spatial.scalar import Array, Scalar, is_number
 WHERE = "constrained_dynamics_derivatives"
 
 
-class ConstrainedSlopes(NamedTuple):
-    """Derivatives of qdd (…, nv, nv) and of λ (…, k, nv) by q, qd and tau; row: of what, column: by what."""
+class ConstrainedDerivatives(NamedTuple):
+    """Derivatives of qdd (…, nv, nv) and of λ (…, k, nv) with respect to q, qd and tau (columns)."""
 
     qdd_q: Array
     qdd_qd: Array
@@ -63,7 +63,7 @@ def constrained_derivatives(
     stabilisation: Scalar = 0.0,
     f_ext: Array | None = None,
     limits: RankLimits = EXACT,
-) -> ConstrainedSlopes:
+) -> ConstrainedDerivatives:
     """Derivatives of ``constrained_dynamics`` in the tangent space at q."""
     force = {} if f_ext is None else {"f_ext": f_ext}
     metric, A = mass_metric(system, q), constraint_jacobian(system, q)
@@ -71,20 +71,20 @@ def constrained_derivatives(
     c = row_targets(system, q, qd, t, stabilisation)
     qdd, lam = _solve(system, q, metric, A, tau - h, c, limits)
 
-    slopes = inverse_slopes(system, q, qd, qdd, f_ext=f_ext)
-    rows = _row_slopes(system, q, qd, qdd, stabilisation)
+    partial = inverse_dynamics_derivatives(system, q, qd, qdd, f_ext=f_ext)
+    rows = _row_derivatives(system, q, qd, qdd, stabilisation)
     along = null_part(system, q, metric, A, lam, limits)
     none, units = np.zeros(len(A), dtype=int), np.eye(system.nv, dtype=int)
     by_q = []
-    for d, dA, change in zip(slopes.q.T, rows.dA, rows.by_q, strict=True):
+    for d, dA, change in zip(partial.q.T, rows.dA, rows.by_q, strict=True):
         w = dA @ along
         x, dlam = _solve(system, q, metric, A, dA.T @ lam - d + A.T @ w, -change, limits)
         by_q.append((x, dlam + w))
-    by_qd = [_solve(system, q, metric, A, -d, -r, limits) for d, r in zip(slopes.qd.T, rows.by_qd, strict=True)]
+    by_qd = [_solve(system, q, metric, A, -d, -r, limits) for d, r in zip(partial.qd.T, rows.by_qd, strict=True)]
     by_tau = [_solve(system, q, metric, A, e, none, limits) for e in units]
     groups = (by_q, by_qd, by_tau)
     accelerations = [_columns([x for x, _ in group], system.nv) for group in groups]
-    return ConstrainedSlopes(*accelerations, *(_columns([y for _, y in group], len(A)) for group in groups))
+    return ConstrainedDerivatives(*accelerations, *(_columns([y for _, y in group], len(A)) for group in groups))
 
 
 def _solve(
@@ -96,21 +96,21 @@ def _solve(
     return solve_with_multipliers(WHERE, system, q, metric, A, b, c, limits)
 
 
-def _row_slopes(system: System, q: Array, qd: Array, qdd: Array, stabilisation: Scalar) -> _ConstraintRows:
-    """The rows and their changes along each freedom, by dual numbers."""
+def _row_derivatives(system: System, q: Array, qd: Array, qdd: Array, stabilisation: Scalar) -> _ConstraintRows:
+    """The rows and their changes along each DoF, by dual numbers."""
     A, zero = constraint_jacobian(system, q), np.zeros(system.nv, dtype=int)
     dA, by_q, by_qd = [], [], []
     stable = not (is_number(stabilisation) and stabilisation == 0)
     for k, e in enumerate(np.eye(system.nv, dtype=int)):
         moved = duals(q, system.configuration_rate(q, e))
-        slope = parts(constraint_jacobian(system, moved))[1]
-        change = slope @ qdd + parts(constraint_bias(system, moved, duals(qd, zero)))[1]
+        dA_d = parts(constraint_jacobian(system, moved))[1]
+        change = dA_d @ qdd + parts(constraint_bias(system, moved, duals(qd, zero)))[1]
         faster = parts(constraint_bias(system, duals(q, np.zeros(system.nq, dtype=int)), duals(qd, e)))[1]
         if stable:
             error = parts(padded_error(system, moved))[1]
-            change = change + (slope @ qd * 2 + error * stabilisation) * stabilisation
+            change = change + (dA_d @ qd * 2 + error * stabilisation) * stabilisation
             faster = faster + A[:, k] * (2 * stabilisation)
-        dA.append(slope)
+        dA.append(dA_d)
         by_q.append(change)
         by_qd.append(faster)
     return _ConstraintRows(A, dA, by_q, by_qd)

@@ -1,7 +1,7 @@
 """Derivatives of the velocity and acceleration of a frame.
 
-In the frame's own coordinates a freedom s of a joint on the way changes the velocity v by xi and the acceleration by
-eta - v × xi; its qd changes them by s and zeta - v × s (rnea_derivatives.py, without gravity). Other coordinates turn
+In the frame's own coordinates a DoF s of a joint on the way changes the velocity v by xi and the acceleration by
+eta - v × xi; its qd changes them by s and zeta - v × s (rnea_derivatives.py, without gravity). Other coordinates rotate
 or move with the frame as q changes, by the twist s.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.derivatives.joint_slopes import columns, joint_changes
+from sixd.algorithms.derivatives.joint_derivatives import columns, joint_changes
 from sixd.algorithms.kinematics import ZERO6, express
 from sixd.model.model import Model
 from sixd.spatial.rotation import ZERO3, skew
@@ -19,15 +19,15 @@ from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import blocks, crm, transform_from_pose
 
 
-class VelocitySlopes(NamedTuple):
-    """Derivatives of a frame's velocity by q and by qd (the Jacobian), (…, 6, nv) each; row: of what."""
+class VelocityDerivatives(NamedTuple):
+    """Derivatives of a frame's velocity with respect to q and qd (the Jacobian), (…, 6, nv) each; row: of what."""
 
     q: Array
     qd: Array
 
 
-class AccelerationSlopes(NamedTuple):
-    """Derivatives of a frame's acceleration by q, qd and qdd (the Jacobian), (…, 6, nv) each; row: of what."""
+class AccelerationDerivatives(NamedTuple):
+    """Derivatives of a frame's acceleration with respect to q, qd and qdd (the Jacobian), (…, 6, nv) each."""
 
     q: Array
     qd: Array
@@ -35,7 +35,7 @@ class AccelerationSlopes(NamedTuple):
 
 
 class _FrameMotion(NamedTuple):
-    """X_FW, v and a (6,) of a frame F in its coordinates, and (6, nv): s, xi, eta and zeta of every freedom there."""
+    """X_FW, v and a (6,) of a frame F in its coordinates, and (6, nv): s, xi, eta and zeta of every DoF there."""
 
     X_FW: Array
     v: Array
@@ -48,15 +48,15 @@ class _FrameMotion(NamedTuple):
 
 def velocity_derivatives(
     model: Model, q: Array, qd: Array, frame: str, *, expressed_in: str = "body"
-) -> VelocitySlopes:
+) -> VelocityDerivatives:
     """Derivatives of ``velocity`` in the tangent space at q."""
     m = _frame_motion(model, q, qd, np.zeros(model.nv, dtype=int), frame)
-    return VelocitySlopes(_expressed(m, m.v, m.xi, expressed_in), express(m.J, m.X_FW, expressed_in))
+    return VelocityDerivatives(_expressed(m, m.v, m.xi, expressed_in), express(m.J, m.X_FW, expressed_in))
 
 
 def acceleration_derivatives(
     model: Model, q: Array, qd: Array, qdd: Array, frame: str, *, kind: str = "spatial", expressed_in: str = "body"
-) -> AccelerationSlopes:
+) -> AccelerationDerivatives:
     """Derivatives of ``acceleration`` in the tangent space at q."""
     m = _frame_motion(model, q, qd, qdd, frame)
     a_q = _expressed(m, m.a, m.eta - crm(m.v) @ m.xi, expressed_in)
@@ -64,16 +64,16 @@ def acceleration_derivatives(
     J = express(m.J, m.X_FW, expressed_in)
     if kind == "classical":  # the product ω × v
         v = express(m.v, m.X_FW, expressed_in)
-        a_q = a_q + _product_slopes(v, _expressed(m, m.v, m.xi, expressed_in))
-        a_qd = a_qd + _product_slopes(v, J)
-    return AccelerationSlopes(a_q, a_qd, J)
+        a_q = a_q + _product_derivatives(v, _expressed(m, m.v, m.xi, expressed_in))
+        a_qd = a_qd + _product_derivatives(v, J)
+    return AccelerationDerivatives(a_q, a_qd, J)
 
 
 def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> _FrameMotion:
-    """The frame's motion, and what each freedom changes of it, in its own coordinates; outward along its branch."""
+    """The frame's motion, and what each DoF changes of it, in its own coordinates; outward along its branch."""
     f = model.frame(frame, "velocity_derivatives")
     X_FW, v, a = np.eye(6, dtype=int), ZERO6, ZERO6
-    rows = np.zeros((4, 6, model.nv), dtype=object)  # s, xi, eta, zeta of all freedoms, in the body's coordinates
+    rows = np.zeros((4, 6, model.nv), dtype=object)  # s, xi, eta, zeta of all DoF, in the body's coordinates
     for i in model.tree.ancestors(f.body):
         joint, qi, iv = model.joints[i], q[model.iq[i]], model.iv[i]
         X, S = joint.transform(qi) @ model.X_tree[i], joint.subspace(qi)
@@ -91,15 +91,15 @@ def _frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: str) -> 
 
 
 def _expressed(m: _FrameMotion, x: Array, change: Array, expressed_in: str) -> Array:
-    """Derivatives (6, nv) of x (6,) in the chosen coordinates, given those in the frame's own, ``change``."""
+    """Derivatives (6, nv) of x (6,) in the chosen coordinates, from those in the frame's own, ``change``."""
     if expressed_in == "aligned":
-        W = [skew(s[:3]) for s in m.J.T]  # the axes turn with the frame
+        W = [skew(s[:3]) for s in m.J.T]  # the axes rotate with the frame
         change = change + columns([blocks(w, ZERO3, ZERO3, w) @ x for w in W])
     elif expressed_in == "world":
         change = change + columns([crm(s) @ x for s in m.J.T])
     return express(change, m.X_FW, expressed_in)
 
 
-def _product_slopes(v: Array, slopes: Array) -> Array:
-    """Derivatives (6, nv) of [0; ω × v], given those of v (6,)."""
-    return np.concatenate([np.zeros_like(slopes[:3]), skew(v[:3]) @ slopes[3:] - skew(v[3:]) @ slopes[:3]])
+def _product_derivatives(v: Array, changes: Array) -> Array:
+    """Derivatives (6, nv) of [0; ω × v], from those of v (6,)."""
+    return np.concatenate([np.zeros_like(changes[:3]), skew(v[:3]) @ changes[3:] - skew(v[3:]) @ changes[:3]])

@@ -1,8 +1,8 @@
-"""Solves with M, with slopes by the implicit function: for traces that are to be differentiated.
+"""Solves with M, with derivatives by the implicit function: for traces that are to be differentiated.
 
-A solve x = M⁻¹ r need not be differentiated step by step. M x - r stays zero as the state changes, so that
-∂x = -M⁻¹ ∂(M x - r) with x held: one more solve with the same factors, and the slopes of inverse dynamics. The results
-are those of the usual algorithms, whose operations they share.
+A solve x = M⁻¹ r need not be differentiated step by step. M x - r stays zero as the state changes, so
+∂x = -M⁻¹ ∂(M x - r) with x held: one more solve with the same factors, and the derivatives of inverse dynamics. The
+results are those of the usual algorithms, whose operations they share.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def is_wanted(*arrays: Array) -> bool:
     return next((x.graph.implicit for x in scalars if hasattr(x, "graph")), False)
 
 
-def held(x: Array, slope: Any = 0) -> Array:
-    """The values of traced scalars x, with the derivatives of ``slope``; none by default."""
-    return np.asarray(object_map(lambda a, b: a.held(b) if hasattr(a, "held") else a, x, slope))
+def held(x: Array, change: Scalar = 0) -> Array:
+    """The values of traced scalars x, with the derivatives of ``change``; none by default."""
+    return np.asarray(object_map(lambda a, b: a.held(b) if hasattr(a, "held") else a, x, change))
 
 
 def forward_dynamics(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> Array:

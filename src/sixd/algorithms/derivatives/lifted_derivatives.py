@@ -13,9 +13,9 @@ import numpy as np
 
 from sixd.algorithms.derivatives import frame_derivatives as frames
 from sixd.algorithms.derivatives.body_derivatives import energy_derivatives_per, momentum_derivatives_per
-from sixd.algorithms.derivatives.frame_derivatives import AccelerationSlopes, VelocitySlopes
-from sixd.algorithms.derivatives.momentum_derivatives import EnergySlopes, MomentumSlopes
-from sixd.algorithms.derivatives.rnea_derivatives import InverseSlopes, rnea_derivatives
+from sixd.algorithms.derivatives.frame_derivatives import AccelerationDerivatives, VelocityDerivatives
+from sixd.algorithms.derivatives.momentum_derivatives import EnergyDerivatives, MomentumDerivatives
+from sixd.algorithms.derivatives.rnea_derivatives import InverseDerivatives, rnea_derivatives
 from sixd.algorithms.rnea import rnea
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
@@ -37,46 +37,46 @@ class Lifting(NamedTuple):
         return np.array([dG @ rate for dG in self.dG]).reshape(self.G.T.shape).T
 
 
-def lifted_inverse(lifting: Lifting, yd: Array, ydd: Array, **force: Any) -> InverseSlopes:
+def lifted_inverse(lifting: Lifting, yd: Array, ydd: Array, **force: Any) -> InverseDerivatives:
     """Derivatives of Gᵀ rnea(…) by y, yd and ydd."""
-    found, G = rnea_derivatives(lifting.model, *lifting.state, **force), lifting.G
+    partial, G = rnea_derivatives(lifting.model, *lifting.state, **force), lifting.G
     tau = rnea(lifting.model, *lifting.state, **force)
-    by_q = found.q @ G + found.qd @ lifting.change(yd) + found.qdd @ (lifting.change(ydd) + lifting.c_q)
+    by_q = partial.q @ G + partial.qd @ lifting.change(yd) + partial.qdd @ (lifting.change(ydd) + lifting.c_q)
     turned = np.array([dG.T @ tau for dG in lifting.dG]).reshape(len(G.T), len(G.T)).T
-    by_qd = found.qd @ G + found.qdd @ lifting.c_qd
-    return InverseSlopes(G.T @ by_q + turned, G.T @ by_qd, mirror_upper(G.T @ (found.qdd @ G)))
+    by_qd = partial.qd @ G + partial.qdd @ lifting.c_qd
+    return InverseDerivatives(G.T @ by_q + turned, G.T @ by_qd, mirror_upper(G.T @ (partial.qdd @ G)))
 
 
-def lifted_velocity(lifting: Lifting, yd: Array, **options: Any) -> VelocitySlopes:
+def lifted_velocity(lifting: Lifting, yd: Array, **options: Any) -> VelocityDerivatives:
     """Derivatives of the velocity of a frame by y and yd."""
     q, qd = lifting.state
-    found = frames.velocity_derivatives(lifting.model, q, qd, **options)
-    return VelocitySlopes(*_by_velocity(lifting, yd, found.q, found.qd))
+    partial = frames.velocity_derivatives(lifting.model, q, qd, **options)
+    return VelocityDerivatives(*_by_velocity(lifting, yd, partial.q, partial.qd))
 
 
-def lifted_acceleration(lifting: Lifting, yd: Array, ydd: Array, **options: Any) -> AccelerationSlopes:
+def lifted_acceleration(lifting: Lifting, yd: Array, ydd: Array, **options: Any) -> AccelerationDerivatives:
     """Derivatives of the acceleration of a frame by y, yd and ydd."""
     (q, qd, qdd), G = lifting.state, lifting.G
-    found = frames.acceleration_derivatives(lifting.model, q, qd, qdd, **options)
-    by_q = found.q @ G + found.qd @ lifting.change(yd) + found.qdd @ (lifting.change(ydd) + lifting.c_q)
-    return AccelerationSlopes(by_q, found.qd @ G + found.qdd @ lifting.c_qd, found.qdd @ G)
+    partial = frames.acceleration_derivatives(lifting.model, q, qd, qdd, **options)
+    by_q = partial.q @ G + partial.qd @ lifting.change(yd) + partial.qdd @ (lifting.change(ydd) + lifting.c_q)
+    return AccelerationDerivatives(by_q, partial.qd @ G + partial.qdd @ lifting.c_qd, partial.qdd @ G)
 
 
-def lifted_momentum(lifting: Lifting, yd: Array, *, per: str = "model") -> MomentumSlopes:
+def lifted_momentum(lifting: Lifting, yd: Array, *, per: str = "model") -> MomentumDerivatives:
     """Derivatives of the momentum by y and yd."""
     q, qd = lifting.state
-    found = momentum_derivatives_per(lifting.model, q, qd, per)
-    return MomentumSlopes(*_by_velocity(lifting, yd, found.q, found.qd))
+    partial = momentum_derivatives_per(lifting.model, q, qd, per)
+    return MomentumDerivatives(*_by_velocity(lifting, yd, partial.q, partial.qd))
 
 
-def lifted_energy(lifting: Lifting, yd: Array, *, per: str = "model") -> EnergySlopes:
+def lifted_energy(lifting: Lifting, yd: Array, *, per: str = "model") -> EnergyDerivatives:
     """Gradients of the energies by y and yd."""
     q, qd = lifting.state
-    found = energy_derivatives_per(lifting.model, q, qd, per)
-    kinetic = _by_velocity(lifting, yd, found.kinetic_q, found.kinetic_qd)
-    return EnergySlopes(*kinetic, found.potential_q @ lifting.G)
+    partial = energy_derivatives_per(lifting.model, q, qd, per)
+    kinetic = _by_velocity(lifting, yd, partial.kinetic_q, partial.kinetic_qd)
+    return EnergyDerivatives(*kinetic, partial.potential_q @ lifting.G)
 
 
 def _by_velocity(lifting: Lifting, yd: Array, by_q: Array, by_qd: Array) -> tuple[Array, Array]:
-    """Derivatives by y and yd, given those of a function of q and qd."""
+    """Derivatives with respect to y and yd, from those of a function of q and qd."""
     return by_q @ lifting.G + by_qd @ lifting.change(yd), by_qd @ lifting.G

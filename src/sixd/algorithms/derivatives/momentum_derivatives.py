@@ -1,6 +1,6 @@
 """Derivatives of momentum, centre of mass and energy.
 
-A freedom s of joint i changes the velocities of all that it carries by xi (rnea_derivatives.py) and displaces their
+A DoF s of joint i changes the velocities of all that it carries by xi (rnea_derivatives.py) and displaces their
 momentum h, so that in coordinates of body i it changes by Ic xi + s ×* h; the kinetic energy changes by xi·h.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sixd.algorithms.crba import composite_inertias
-from sixd.algorithms.derivatives.joint_slopes import columns, joint_slopes, stretch_slopes
+from sixd.algorithms.derivatives.joint_derivatives import columns, joint_derivatives, stretch_derivatives
 from sixd.algorithms.kinematics import ZERO6, JointKinematics, body_velocities, joint_kinematics, world_transforms
 from sixd.algorithms.momentum import momentum_matrix
 from sixd.algorithms.rnea import gravity_force, inward
@@ -20,14 +20,14 @@ from sixd.spatial.scalar import Array, is_zero
 from sixd.spatial.transform import crf, crm
 
 
-class MomentumSlopes(NamedTuple):
-    """Derivatives of the momentum by q and by qd, (…, 6, nv) each; row: of what."""
+class MomentumDerivatives(NamedTuple):
+    """Derivatives of the momentum with respect to q and qd, (…, 6, nv) each; row: of what."""
 
     q: Array
     qd: Array
 
 
-class EnergySlopes(NamedTuple):
+class EnergyDerivatives(NamedTuple):
     """Gradients (…, nv): of the kinetic energy by q and by qd, and of the potential energy by q."""
 
     kinetic_q: Array
@@ -35,7 +35,7 @@ class EnergySlopes(NamedTuple):
     potential_q: Array
 
 
-def momentum_derivatives(model: Model, q: Array, qd: Array) -> MomentumSlopes:
+def momentum_derivatives(model: Model, q: Array, qd: Array) -> MomentumDerivatives:
     """Derivatives of ``momentum`` of the whole model in the tangent space at q."""
     kinematics = joint_kinematics(model, q, qd)
     X, S = kinematics.X, kinematics.S
@@ -44,7 +44,7 @@ def momentum_derivatives(model: Model, q: Array, qd: Array) -> MomentumSlopes:
     none = np.zeros((6, 0), dtype=int)
     by_q = [X_W[i].T @ (Ic[i] @ xi[i] + columns([crf(s) @ h[i] for s in S[i].T])) for i in model.bodies]
     by_qd = [X_W[i].T @ (Ic[i] @ S[i]) for i in model.bodies]
-    return MomentumSlopes(np.concatenate([none, *by_q], axis=1), np.concatenate([none, *by_qd], axis=1))
+    return MomentumDerivatives(np.concatenate([none, *by_q], axis=1), np.concatenate([none, *by_qd], axis=1))
 
 
 def center_of_mass_derivatives(model: Model, q: Array) -> Array:
@@ -53,15 +53,15 @@ def center_of_mass_derivatives(model: Model, q: Array) -> Array:
     return A_W[3:] / total[5, 5]
 
 
-def energy_derivatives(model: Model, q: Array, qd: Array) -> EnergySlopes:
+def energy_derivatives(model: Model, q: Array, qd: Array) -> EnergyDerivatives:
     """Gradients of ``energy`` of the whole model in the tangent space at q."""
     kinematics = joint_kinematics(model, q, qd)
     xi, h = velocity_changes(model, kinematics, q, qd), _carried_momentum(model, kinematics)
     kinetic_q = [xi[i].T @ h[i] for i in model.bodies]
     kinetic_qd = [kinematics.S[i].T @ h[i] for i in model.bodies]
-    spring = [spring_slopes(model, i, q) for i in model.bodies]
+    spring = [spring_gradient(model, i, q) for i in model.bodies]
     none = np.zeros(0, dtype=int)
-    return EnergySlopes(
+    return EnergyDerivatives(
         np.concatenate([none, *kinetic_q]),
         np.concatenate([none, *kinetic_qd]) + model.armature * qd,
         gravity_force(model, q) + np.concatenate([none, *spring]),
@@ -72,8 +72,8 @@ def velocity_changes(model: Model, kinematics: JointKinematics, q: Array, qd: Ar
     """xi (6, nv_i) of every joint, in coordinates of its body."""
     v, xi = body_velocities(model, kinematics), [kinematics.S[0]]
     for i in model.bodies:
-        slopes = joint_slopes(model.joints[i], q[model.iq[i]], qd[model.iv[i]]).S
-        turned = columns([D @ qd[model.iv[i]] for D in slopes])
+        own = joint_derivatives(model.joints[i], q[model.iq[i]], qd[model.iv[i]]).S
+        turned = columns([D @ qd[model.iv[i]] for D in own])
         xi.append(crm(kinematics.X[i] @ v[model.parent[i]]) @ kinematics.S[i] + turned)
     return xi
 
@@ -84,10 +84,10 @@ def _carried_momentum(model: Model, kinematics: JointKinematics) -> list[Array]:
     return inward(model, kinematics, [ZERO6, *(model.inertia[i] @ v[i] for i in model.bodies)])[0]
 
 
-def spring_slopes(model: Model, i: int, q: Array) -> Array:
+def spring_gradient(model: Model, i: int, q: Array) -> Array:
     """Gradient (nv_i,) of the energy of the spring in the joint of body i."""
     stiffness, joint = model.stiffness[model.iv[i]], model.joints[i]
     if all(is_zero(k) for k in stiffness):
         return np.zeros(joint.nv, dtype=int)
     stretch = joint.difference(model.rest[model.iq[i]], q[model.iq[i]])
-    return stretch_slopes(model, i, q).T @ (stiffness * stretch)
+    return stretch_derivatives(model, i, q).T @ (stiffness * stretch)

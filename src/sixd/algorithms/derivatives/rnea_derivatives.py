@@ -7,8 +7,8 @@ velocities by xi, and their accelerations by eta - v × xi (v_p, a_p: those of t
     xi = v_p × s + S' qd    eta = a_p × s + v_p × xi + v_j × S' qd + S' qdd + cJ'    (': components, along e_d)
 
 A change of qd_j alone has s and zeta = (v_p + v_j) × s + ∂cJ/∂qd in their stead. A body then needs the force I eta +
-2 B xi more, B its Coriolis factor; sums over the bodies that a joint carries are taken once, as in crba.py, and what is
-common to all, the turning by s, drops out of tau below joint j. Body quantities are in body coordinates; X[i] is X_ip
+2 B xi more, B its Coriolis factor; sums over the bodies that a joint carries are computed once, as in crba.py, and the
+common rotation by s drops out of tau below joint j. Body quantities are in body coordinates; X[i] is X_ip
 (parent p -> body i). After Carpentier and Mansard (2018), and Singh, Russell and Wensing, "Efficient analytical
 derivatives of rigid-body dynamics using spatial vector algebra" (2022), extended to joints whose S depends on q.
 """
@@ -21,7 +21,7 @@ import numpy as np
 
 from sixd.algorithms.coriolis import composite_factors, factor_for
 from sixd.algorithms.crba import composite_inertias
-from sixd.algorithms.derivatives.joint_slopes import JointChanges, columns, joint_changes, passive_slopes
+from sixd.algorithms.derivatives.joint_derivatives import JointChanges, columns, joint_changes, passive_derivatives
 from sixd.algorithms.kinematics import ZERO6, JointKinematics, joint_kinematics, world_transforms
 from sixd.algorithms.rnea import inward, outward
 from sixd.model.model import Model
@@ -29,7 +29,7 @@ from sixd.spatial.scalar import Array, common_dtype
 from sixd.spatial.transform import crf, inverse_transform
 
 
-class InverseSlopes(NamedTuple):
+class InverseDerivatives(NamedTuple):
     """∂tau/∂q, ∂tau/∂qd and ∂tau/∂qdd = M, (…, nv, nv) each; row: of what, column: by what."""
 
     q: Array
@@ -37,7 +37,9 @@ class InverseSlopes(NamedTuple):
     qdd: Array
 
 
-def rnea_derivatives(model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Array | None = None) -> InverseSlopes:
+def rnea_derivatives(
+    model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Array | None = None
+) -> InverseDerivatives:
     """Derivatives of ``rnea`` in the tangent space at q. O(n · depth)."""
     X, S, _, _ = kinematics = joint_kinematics(model, q, qd)
     v, a, f = outward(model, kinematics, qdd, -model.a_gravity)
@@ -51,9 +53,9 @@ def rnea_derivatives(model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Ar
         # P, R, K: by what motions above joint i act on it; G, H: the forces that its own q and qd change
         iv, B = model.iv[i], Bc[i] * 2
         P, R, K = Ic[i] @ S[i], B.T @ S[i], columns([-crf(s) @ E[i] for s in S[i].T])
-        xi, eta, zeta, slopes = change[i]
+        xi, eta, zeta, dS = change[i]
         G, H = Ic[i] @ eta + B @ xi, Ic[i] @ zeta + B @ S[i]
-        dq[iv, iv] = S[i].T @ G + K.T @ S[i] + columns([D.T @ (F[i] - E[i]) for D in slopes])
+        dq[iv, iv] = S[i].T @ G + K.T @ S[i] + columns([D.T @ (F[i] - E[i]) for D in dS])
         dqd[iv, iv], M[iv, iv] = S[i].T @ H, S[i].T @ P
         G = G + columns([crf(s) @ F[i] for s in S[i].T])
         j = i
@@ -64,20 +66,20 @@ def rnea_derivatives(model: Model, q: Array, qd: Array, qdd: Array, *, f_ext: Ar
             dq[jv, iv], dqd[jv, iv], M[jv, iv] = S[j].T @ G, S[j].T @ H, S[j].T @ P
             dq[iv, jv] = P.T @ above.eta + R.T @ above.xi + K.T @ S[j]
             dqd[iv, jv], M[iv, jv] = P.T @ above.zeta + R.T @ S[j], M[jv, iv].T
-    spring, damping = passive_slopes(model, q)
-    return InverseSlopes(dq + spring, dqd + damping, M + np.diag(model.armature))
+    spring, damping = passive_derivatives(model, q)
+    return InverseDerivatives(dq + spring, dqd + damping, M + np.diag(model.armature))
 
 
 def changes(
     model: Model, kinematics: JointKinematics, q: Array, qd: Array, qdd: Array, v: list[Array], a: list[Array]
 ) -> list[JointChanges]:
-    """What the freedoms of each joint change for all that it carries, a list over bodies, the world's entry first."""
+    """What the DoF of each joint change for all that it carries, a list over bodies, the world's entry first."""
     X, S = kinematics.X, kinematics.S
-    found = [JointChanges(S[0], S[0], S[0], [])]
+    changes = [JointChanges(S[0], S[0], S[0], [])]
     for i in model.bodies:
         p, state = model.parent[i], (q[model.iq[i]], qd[model.iv[i]], qdd[model.iv[i]])
-        found.append(joint_changes(model.joints[i], S[i], *state, X[i] @ v[p], X[i] @ a[p], v[i]))
-    return found
+        changes.append(joint_changes(model.joints[i], S[i], *state, X[i] @ v[p], X[i] @ a[p], v[i]))
+    return changes
 
 
 def _external(model: Model, kinematics: JointKinematics, f_ext: Array | None) -> list[Array]:

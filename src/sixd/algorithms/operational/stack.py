@@ -1,6 +1,6 @@
 """Stacks of frames: the rows of several Jacobians, one below the other.
 
-A function that takes a frame may take several: names, or a mapping of names to the part of each frame's motion that
+A function of a frame accepts several: names, or a mapping of names to the part of each frame's motion that
 counts. As a key a stack is a tuple of (name, rows), with rows among 0 … 5 of ``jacobian``: angular first.
 """
 
@@ -17,6 +17,7 @@ from sixd.spatial.scalar import Array
 
 Stack = tuple[tuple[str, tuple[int, ...]], ...]
 PARTS: dict[str, tuple[int, ...]] = {"pose": tuple(range(6)), "orientation": (0, 1, 2), "position": (3, 4, 5)}
+FrameChoice = str | Iterable[Any] | Mapping[str, Any]  # a name, names, or the rows of each name
 
 
 def stacked(algorithm: Callable[..., Array], frame: Stack, *arguments: Any, **options: Any) -> Array:
@@ -24,7 +25,7 @@ def stacked(algorithm: Callable[..., Array], frame: Stack, *arguments: Any, **op
     return np.concatenate([algorithm(*arguments, name, **options)[list(rows)] for name, rows in frame])
 
 
-def as_key(choice: Any) -> Any:
+def as_key(choice: FrameChoice) -> Any:
     """A choice, such as a mapping of frames to parts, in a form that can be a key: mappings and lists as tuples."""
     if isinstance(choice, Mapping):
         return tuple((name, as_key(part)) for name, part in choice.items())
@@ -35,7 +36,7 @@ def as_key(choice: Any) -> Any:
     return choice
 
 
-def read_stack(where: str, system: System, frame: Any) -> str | Stack:
+def read_stack(where: str, system: System, frame: FrameChoice) -> str | Stack:
     """A name as it is, or a stack as a key; raise if a frame is unknown or a part is not allowed."""
     if isinstance(frame, str):
         system.frame(frame, where)
@@ -46,7 +47,7 @@ def read_stack(where: str, system: System, frame: Any) -> str | Stack:
         )
     entries = list(frame.items()) if isinstance(frame, Mapping) else list(frame)
     pairs = [(x, "pose") if isinstance(x, str) else x for x in entries]
-    found: list[tuple[str, tuple[int, ...]]] = []
+    stack: list[tuple[str, tuple[int, ...]]] = []
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ScalarTypeError(
@@ -54,11 +55,11 @@ def read_stack(where: str, system: System, frame: Any) -> str | Stack:
                 f"Is the order of arguments right?"
             )
         system.frame(pair[0], where)
-        found.append((str(pair[0]), read_part(where, *pair)))
-    names = [name for name, _ in found]
+        stack.append((str(pair[0]), read_part(where, *pair)))
+    names = [name for name, _ in stack]
     if not names or len(set(names)) < len(names):
         raise ModelError(f"{where}: frame names {names}, expected at least one frame, and each once.")
-    return tuple(found)
+    return tuple(stack)
 
 
 def read_part(where: str, name: str, part: Any) -> tuple[int, ...]:

@@ -3,8 +3,8 @@
 Λ = (J M⁻¹ Jᵀ)⁻¹, J̄ = M⁻¹ Jᵀ Λ, N = 1 - Jᵀ J̄ᵀ  (O. Khatib, IEEE J. Robotics and Automation 3, 1987). Generic over
 systems. J M⁻¹ Jᵀ is not inverted: with M = LᵀDL the rows become u = L⁻ᵀ j, as those of constraints do, and are made
 orthogonal in the metric D⁻¹ (least_norm.py), so that errors grow with the condition of J, not with its square. It is
-formed for trees of many freedoms, whose M is not. A regularisation δ gives each row a freedom of its own, of inertia
-1/δ²: J M⁻¹ Jᵀ + δ² 1 then takes the place of J M⁻¹ Jᵀ.
+formed for trees of many DoF, whose M is not. A regularisation δ gives each row a DoF of its own, of inertia
+1/δ²: J M⁻¹ Jᵀ + δ² 1 then replaces J M⁻¹ Jᵀ.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.aba import factors_small, inverse_small
 from sixd.algorithms.constrained.dynamics import comparable, mass_metric
 from sixd.algorithms.constrained.least_norm import EXACT, RankLimits, back_substitute, orthogonalize
 from sixd.algorithms.crba import crba
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import acceleration
+from sixd.algorithms.linear.dense import factors_small, inverse_small
 from sixd.algorithms.operational.stack import Stack, row_count
 from sixd.algorithms.rnea import bias_force
 from sixd.algorithms.singular import anywhere, is_large
@@ -32,7 +32,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, minimum, where
 from sixd.spatial.transform import mirror_upper
 
-_TRIED = 4  # random configurations in which the sizes and the rank of the rows are found
+_TRIED = 4  # random configurations for the sizes and the rank of the rows
 _DEPENDENT = (
     1e-9  # rows of which a smaller part is outside the span of the others, in all of these, always depend on them
 )
@@ -41,7 +41,7 @@ _NEAR = 1e-4  # a smaller part than this in one configuration explains why its r
 
 @dataclass(frozen=True)
 class OperationalRows:
-    """Rows A (k, nv) beside the mass matrix.
+    """Rows A (k, nv) next to the mass matrix.
 
     ``solve(r)`` returns x (nv,), the smallest in the metric of M with A x = r (k,), and multipliers λ (k,): M x = Aᵀλ.
     ``divide(b)`` is M⁻¹ b (nv,). ``holds`` is whether the rows are independent; None: always, or unknown.
@@ -75,7 +75,7 @@ def operational_rows(
     limits: RankLimits = EXACT,
     unactuated: tuple[int, ...] = (),
 ) -> OperationalRows:
-    """The rows of a stack; before them those of M of the freedoms ``unactuated``, whose forces M qdd they prescribe.
+    """The rows of a stack; before them those of M of the DoF ``unactuated``, whose forces M qdd they prescribe.
 
     The functions below have the same options.
     """
@@ -83,7 +83,7 @@ def operational_rows(
     usual = sizes_of_rows(system, frame, expressed_in, unactuated)
     if not regularization and usual.rank < len(A):
         raise dependent_error(name, system, frame, " in any configuration", usual.rank - len(unactuated))
-    extra = np.eye(len(A), dtype=int)[:, len(unactuated) :] * regularization  # each row's own freedom
+    extra = np.eye(len(A), dtype=int)[:, len(unactuated) :] * regularization  # each row's own DoF
     make = _by_products if is_large(system) else _by_basis
     solve, divide, own = make(system, q, A, extra if regularization else extra[:, :0], usual.squares, limits)
     watched = not regularization and all(comparable(x) for x in own)
@@ -117,7 +117,7 @@ def _by_basis(
 def _by_products(
     model: Any, q: Array, A: Array, extra: Array, squares: tuple[float, ...], limits: RankLimits
 ) -> tuple[Any, Any, list[Scalar]]:
-    """The same by the matrix A M⁻¹ Aᵀ, of trees with so many freedoms that M is not factored: O(nv) for each row."""
+    """The same by the matrix A M⁻¹ Aᵀ, of trees with so many DoF that M is not factored: O(nv) for each row."""
     X = solve_columns(model, q, A.T)
     W = mirror_upper(A @ X) + extra @ extra.T
     inverse, (_, reciprocals) = inverse_small(W), factors_small(W)
@@ -191,9 +191,9 @@ def _sizes(system: System, frame: str | Stack, expressed_in: str, unactuated: tu
         values = rng.uniform(0.5, 1.5, len(system.symbols))
         system = system.substitute({s: float(x) for s, x in zip(system.symbols, values, strict=True)})
     # limits of joints are ignored: they are no part of what determines compiled code
-    found = [_in_numbers(system, anywhere(system, rng), frame, expressed_in, unactuated) for _ in range(_TRIED)]
-    squares = np.max([np.sum(u * u, axis=1) for u in found], axis=0, initial=0.0)
-    return Sizes(tuple(np.where(squares > 0, squares, 1.0).tolist()), max(map(_rank, found)))
+    samples = [_in_numbers(system, anywhere(system, rng), frame, expressed_in, unactuated) for _ in range(_TRIED)]
+    squares = np.max([np.sum(u * u, axis=1) for u in samples], axis=0, initial=0.0)
+    return Sizes(tuple(np.where(squares > 0, squares, 1.0).tolist()), max(map(_rank, samples)))
 
 
 def _in_numbers(
@@ -239,7 +239,7 @@ def dependent_error(name: str, system: System, frame: str | Stack, row: str, ran
         what = f"the {m} rows of {names} are dependent{row}"
     first = frame if isinstance(frame, str) else frame[0][0]
     return SingularError(
-        f"{name}: {what} (rank {rank} of {m}, {system.nv} freedoms): Λ does not exist. Take fewer rows, "
+        f"{name}: {what} (rank {rank} of {m}, {system.nv} DoF): Λ does not exist. Take fewer rows, "
         f"such as frame={{{first!r}: 'position'}}, or give regularization=…; sixd.inverse_operational_inertia is "
         f"defined there, too."
     )

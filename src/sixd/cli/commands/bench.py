@@ -12,13 +12,14 @@ import click
 import numpy as np
 
 import sixd
+import sixd.symbolic.newton.result  # declares newton_euler
+from sixd.api.declared import LIBRARY
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, digits, duration, print_json, printable
 from sixd.cli.pinocchio import Pinocchio, find_pinocchio, first_result
 from sixd.cli.timing import Contender, interleave
 from sixd.cli.usage import from_option, names_in, wrong_call
-from sixd.engine.functions import LIBRARY
 from sixd.errors import ModelError, SixdError
 from sixd.model import Model
 from sixd.spatial.scalar import Array

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 import sixd
+import sixd.symbolic.newton.result  # declares newton_euler
+from sixd.api.declared import LIBRARY
 from sixd.cli.arguments.files import FilePath, free_path
 from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
 from sixd.cli.usage import from_option, unknown, wrong_call
-from sixd.engine.functions import LIBRARY
 from sixd.model import Model
 
 
@@ -22,7 +23,7 @@ def _complete(context: click.Context, parameter: click.Parameter, word: str) -> 
 
 
 # integrate and difference are methods of a model; external_force takes arrays of several shapes
-FUNCTIONS = tuple(name for name in LIBRARY if hasattr(sixd, name) and name != "external_force")
+FUNCTIONS = tuple(name for name in LIBRARY if name in sixd.__all__ and name != "external_force")
 
 
 @command(

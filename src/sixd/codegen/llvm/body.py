@@ -1,18 +1,17 @@
 """LLVM code of a program: every operation once, one state per vector lane.
 
-It is used in three forms: ``loop``, the inner loop of a NumPy generalised ufunc, a vector of rows at a time; ``entry``,
-one row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same
-instructions, so that a row's bits do not depend on its position. Arrays have contiguous cores; rows may have any
-stride.
+It has three forms: ``loop``, the inner loop of a NumPy generalised ufunc, a vector of rows at a time; ``entry``, one
+row in scalar code, called from Python; and ``rollout``, a loop over time. All use the same instructions, so that a
+row's bits do not depend on its position. Arrays have contiguous cores; rows may have any stride.
 
 Operations come in depth-first order from the outputs, so that few values are live at a time. Code generators take more
-than linear time for long code: large programs are written by ``rolled`` instead.
+than linear time for long code, so ``rolled`` writes large programs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sixd.codegen.llvm.ir import FunctionBody, Type, Value
@@ -115,14 +114,14 @@ class Body:
         return self.loaded[group]
 
     def test_angles(self) -> None:
-        """Append one test, whether an input whose sine or cosine is needed is huge, instead of one for each of them."""
-        angles, found = angles_of(self.program), []
+        """Append one test of whether an input whose sine or cosine is needed is huge, instead of one test for each."""
+        angles, tested = angles_of(self.program), []
         for group in self.memory.inputs:
             needed = [e.index in angles for e in _entries(self.program.inputs, group)]
             if any(needed):
-                found += [x for x, is_angle in zip(self._load(group), needed, strict=True) if is_angle]
-        if found:
-            find_small_angles(self.code, *found)
+                tested += [x for x, is_angle in zip(self._load(group), needed, strict=True) if is_angle]
+        if tested:
+            find_small_angles(self.code, *tested)
 
     def _value(self, node: Expr) -> Value:
         return self.code.const(node.value, self.type) if node.op is Op.CONST else self.values[node.index]
@@ -180,51 +179,75 @@ def tasks(
     # row so, and 42 from the first to the last
     if order is None:
         order = depth_first(program.nodes, (entry for slot in program.outputs for entry in slot.entries))
-    uses = Counter(a.index for node in order for a in node.args)
-    uses.update(e.index for slot in program.outputs for e in slot.entries)
-    product: dict[int, Expr] = {}
-    for node in order if fuse else ():
-        once = [a for a in node.args if a.op is Op.MUL and uses[a.index] == 1]
-        if once and node.op in (Op.ADD, Op.SUB):
-            product[node.index] = once[0]
-    absorbed = {p.index for p in product.values()}
-    live = {n.index for n in order}
-    loads: dict[int, ScheduledTask] = {}
-    for group in inputs:
-        entries = _entries(program.inputs, group)
-        made = ScheduledTask(None, group, (), tuple(e for e in entries if e.index in live))
-        loads |= {e.index: made for e in made.gives}
-    missing: dict[int, list[Group]] = {}
-    left: Counter[Group] = Counter()
-    for group in outputs:
-        for e in {e.index: e for e in _entries(program.outputs, group)}.values():
-            missing.setdefault(e.index, []).append(group)
-            left[group] += 1
-
-    found: list[ScheduledTask] = []
+    products = _fused_products(program, order) if fuse else {}
+    absorbed = {p.index for p in products.values()}
+    loads, stores = _loads(program, inputs, order), _PendingStores(program, outputs)
+    scheduled: list[ScheduledTask] = []
     loaded: set[Group | None] = set()
     for node in order:
-        if node.op is Op.INPUT and loads[node.index].group not in loaded:
-            found.append(loads[node.index])
-            loaded.add(loads[node.index].group)
-        elif node.op not in (Op.INPUT, Op.CONST) and node.index not in absorbed:
-            fused = product.get(node.index)
-            args = [x for a in node.args for x in (a.args if a is fused else (a,))]
-            found.append(ScheduledTask(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), fused))
-        for group in missing.get(node.index, ()):
-            left[group] -= 1
-            if not left[group]:
-                needs = [e for e in _entries(program.outputs, group) if e.op is not Op.CONST]
-                found.append(ScheduledTask(None, group, tuple(needs), ()))
-    return found
+        if node.op is Op.INPUT:
+            load = loads[node.index]
+            if load.group not in loaded:
+                scheduled.append(load)
+                loaded.add(load.group)
+        elif node.op is not Op.CONST and node.index not in absorbed:
+            scheduled.append(_operation(node, products.get(node.index)))
+        scheduled += stores.completed_by(node)
+    return scheduled
 
 
-def most_live(found: Sequence[ScheduledTask]) -> int:
+def _fused_products(program: Program, order: Sequence[Expr]) -> dict[int, Expr]:
+    """By the index of a sum or difference: its first argument that is a product and that nothing else uses."""
+    uses = Counter(a.index for node in order for a in node.args)
+    uses.update(e.index for slot in program.outputs for e in slot.entries)
+    sums = (node for node in order if node.op in (Op.ADD, Op.SUB))
+    products = {node.index: [a for a in node.args if a.op is Op.MUL and uses[a.index] == 1] for node in sums}
+    return {index: args[0] for index, args in products.items() if args}
+
+
+def _loads(program: Program, groups: Sequence[Group], order: Sequence[Expr]) -> dict[int, ScheduledTask]:
+    """By the index of an input: the load of its group."""
+    live = {node.index for node in order}
+    loads: dict[int, ScheduledTask] = {}
+    for group in groups:
+        entries = tuple(e for e in _entries(program.inputs, group) if e.index in live)
+        loads |= dict.fromkeys((e.index for e in entries), ScheduledTask(None, group, (), entries))
+    return loads
+
+
+def _operation(node: Expr, product: Expr | None) -> ScheduledTask:
+    """The task of an operation, fused with a product if there is one."""
+    args = [x for a in node.args for x in (a.args if a is product else (a,))]
+    return ScheduledTask(node, None, tuple(a for a in args if a.op is not Op.CONST), (node,), product)
+
+
+class _PendingStores:
+    """The stores of groups of outputs; each is due when the last of its entries is known."""
+
+    def __init__(self, program: Program, groups: Sequence[Group]) -> None:
+        self._program = program
+        self._waiting: dict[int, list[Group]] = {}  # by the index of an entry
+        self._missing: Counter[Group] = Counter()  # entries of each group that are not known yet
+        for group in groups:
+            for index in {e.index for e in _entries(program.outputs, group)}:
+                self._waiting.setdefault(index, []).append(group)
+                self._missing[group] += 1
+
+    def completed_by(self, node: Expr) -> Iterator[ScheduledTask]:
+        """The stores that are due once a node is known."""
+        for group in self._waiting.get(node.index, ()):
+            self._missing[group] -= 1
+            if not self._missing[group]:
+                needs = tuple(e for e in _entries(self._program.outputs, group) if e.op is not Op.CONST)
+                yield ScheduledTask(None, group, needs, ())
+
+
+def most_live(scheduled: Sequence[ScheduledTask]) -> int:
     """The largest number of values that are live at a time in a list of tasks."""
-    last = {a.index: k for k, task in enumerate(found) for a in task.needs}
+    last = {a.index: k for k, task in enumerate(scheduled) for a in task.needs}
     live: set[int] = set()
     most = 0
-    for k, task in enumerate(found):
+    for k, task in enumerate(scheduled):
         live.update(e.index for e in task.gives)
         most = max(most, len(live))
         live.difference_update(a.index for a in task.needs if last[a.index] == k)
@@ -233,8 +256,8 @@ def most_live(found: Sequence[ScheduledTask]) -> int:
 
 def angles_of(program: Program) -> set[int]:
     """The indices of the inputs of which a program has the sine, cosine or tangent."""
-    turning = (Op.SIN, Op.COS, Op.TAN)
-    return {n.args[0].index for n in program.nodes if n.op in turning and n.args[0].op is Op.INPUT}
+    periodic = (Op.SIN, Op.COS, Op.TAN)
+    return {n.args[0].index for n in program.nodes if n.op in periodic and n.args[0].op is Op.INPUT}
 
 
 def _entries(slots: Sequence[Slot], group: Group) -> tuple[Expr, ...]:

@@ -2,7 +2,7 @@
 
 The sines and cosines of joint angles are computed together, in vectors, which have the same bits: a humanoid's inverse
 dynamics takes 0.66 us instead of 0.78. Arrays are checked, and results made, by ``sixd.codegen.llvm.evaluation``, which
-calls this by a pointer.
+calls this code by a pointer.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _SingleState(Body):
 
 
 def _gather(code: FunctionBody, vector: Type, addresses: list[Value], indices: list[tuple[int, int]]) -> Value:
-    """A vector of the numbers at these addresses, then zeros; ``indices`` tell which are neighbours."""
+    """A vector of the numbers at these addresses, then zeros; ``indices`` show which are neighbours."""
     size, lanes = Type(vector.kind).bytes, vector.lanes
     flags = f"align {size}, !invariant.load !1"
     result, first = code.const(0.0, vector), 0

@@ -2,13 +2,13 @@
 
 A plan (``sixd.runtime.calls``) is a table of words that lists the core shapes, the functions of Python and NumPy, and
 the compiled code, by pointers that may be null. Arrays must be exactly of NumPy's class, hold native floats of one
-width, be contiguous and have the right core shapes and one batch shape; ``out`` must not overlap other arrays. All else
-is declined: batches that are large enough for several threads, and suspect results, too.
+width, be contiguous and have the right core shapes and one batch shape; ``out`` must not overlap other arrays. All
+other calls are declined, and so are batches that are large enough for several threads, and suspect results.
 
-This code serves all shapes and both float widths. Code made for the shapes would be some 5 ns faster, and would have to
-be compiled for each combination of shapes. Making and freeing a result takes 40 ns. To keep freed results for the next
-call would save about 30 of them, but whether an array is really free cannot be known for certain (its buffer may be
-exported, its memory given to a view), so that is left to ``out=``.
+This code serves all shapes and both float widths. Code for specific shapes would be some 5 ns faster, but would have to
+be compiled for each combination of shapes. Making and freeing a result takes 40 ns. Reusing freed results would save
+about 30 ns, but it cannot be known for certain that an array is free (its buffer may be exported, its memory shared
+with a view), so users have ``out=`` for that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def define_evaluate(module: Module) -> None:
     call, out = _Evaluation(code), Value(code, POINTER, "%out")
     call.read_inputs()
     call.count_rows()
-    code.either(out.compare("eq", 0), call.make_outputs, lambda: call.take_outputs(out))
+    code.either(out.compare("eq", 0), call.make_outputs, lambda: call.check_outputs(out))
     suspect, held = code.either(call.single, call.compute_row, call.compute_batch)
     call.finish(out, suspect, held)
     module.define("evaluate", "internal ptr @evaluate(ptr %plan, ptr %args, ptr %out) noinline nounwind", code)
@@ -81,7 +81,7 @@ class _Evaluation:
         return read(self.code, self.kind, 8 * KIND.index(name), type)
 
     def spec(self, k: Value) -> _ArraySpec:
-        """What the plan says of an array."""
+        """The plan's words for an array."""
         code = self.code
         table = code.at(self.plan, k * (8 * len(SPEC)) + 8 * index_of("specs"))
         return _ArraySpec(
@@ -106,9 +106,9 @@ class _Evaluation:
         self.decline_if(read(code, first, TYPE).compare("ne", self.array_type))
         self.descr, self.lead = read(code, first, DESCR), read(code, first, SHAPE, POINTER)
         here = [code.at(self.plan, 8 * index_of(kind)) for kind in KINDS_OF_PLAN]
-        fits = [read(code, kind, 8 * KIND.index("descr")).compare("eq", self.descr) for kind in here]
-        self.decline_if(~(fits[0] | fits[1]))
-        self.kind = fits[0].where(here[0], here[1])
+        matches = [read(code, kind, 8 * KIND.index("descr")).compare("eq", self.descr) for kind in here]
+        self.decline_if(~(matches[0] | matches[1]))
+        self.kind = matches[0].where(here[0], here[1])
         self.size = self.of_kind("size")
         self.batch = _dimensions(code, first) - self.spec(code.const(0, WORD)).dimensions
         self.decline_if(self.batch.compare("ugt", MOST_DIMENSIONS))  # unsigned: if it is negative, too
@@ -162,7 +162,7 @@ class _Evaluation:
 
     # outputs -----------------------------------------------------------------------------------------
 
-    def take_outputs(self, out: Value) -> Sequence[Value]:
+    def check_outputs(self, out: Value) -> Sequence[Value]:
         """Check ``out``: one array, or a tuple of arrays, which overlap no other array."""
         code = self.code
         self.keep("target", 0, out)
@@ -270,7 +270,7 @@ class _Evaluation:
         def decline() -> Sequence[Value]:
             return code.either(out.compare("ne", 0), lambda: [declined], drop)
 
-        def take() -> Sequence[Value]:
+        def own() -> Sequence[Value]:
             self.call("void", "incref", out)
             return [out]
 
@@ -278,7 +278,7 @@ class _Evaluation:
             return code.either(self.outputs.compare("eq", 1), lambda: [self._result(code.const(0, WORD))], self._tuple)
 
         def good() -> Sequence[Value]:
-            return code.either(out.compare("ne", 0), take, made)
+            return code.either(out.compare("ne", 0), own, made)
 
         def release() -> Sequence[Value]:
             self.call("void", "decref", held)
@@ -362,7 +362,7 @@ def read(code: FunctionBody, base: Value | str, byte: int = 0, type: Type = WORD
 
 
 def void(_: Value) -> None:
-    """Nothing, of what a call returns."""
+    """Ignore what a call returns."""
 
 
 def _dimensions(code: FunctionBody, array: Value) -> Value:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
@@ -48,25 +48,28 @@ class Type(NamedTuple):
 
 
 WORD, POINTER = Type("i64"), Type("ptr")
-# of functions with vectors. Those that have no register are on the stack, which begins at any multiple of 16 bytes
+# of functions with vectors. Vectors without a register are on the stack, which begins at any multiple of 16 bytes
 # unless it is aligned: then most cross cache lines, and derivatives of a quadruped's dynamics take up to 1.6 times as
 # long
 ATTRIBUTES = 'alignstack(64) "min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
 
-def _instruction(on_whole: str, on_float: str = "") -> Callable[[Value, Any], Value]:
+def _instruction(on_whole: str, on_float: str = "") -> Callable[[Value, Operand], Value]:
     """Return the operator of ``Value`` that appends the instruction of that name."""
 
-    def operator(self: Value, other: Any) -> Value:
+    def operator(self: Value, other: Operand) -> Value:
         right = self.code.lift(other, self.type)
         return self.code.emit(self.type, f"{on_float if self.type.is_float else on_whole} {self}, {right.text}")
 
     return operator
 
 
-def _comparison(word: str) -> Callable[[Value, Any], Value]:
+def _comparison(word: str) -> Callable[[Value, Operand], Value]:
     """Return the operator of ``Value`` for a comparison of floats."""
     return lambda self, other: self.compare(word, other)
+
+
+Operand = Union["Value", float]  # a value, or a number that becomes one
 
 
 class Value:
@@ -83,13 +86,13 @@ class Value:
     __add__, __sub__ = _instruction("add", "fadd"), _instruction("sub", "fsub")
     __mul__, __truediv__ = _instruction("mul", "fmul"), _instruction("sdiv", "fdiv")
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Operand) -> Value:
         return self.code.lift(other, self.type) - self
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Operand) -> Value:
         return self.code.lift(other, self.type) * self
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Operand) -> Value:
         return self.code.lift(other, self.type) / self
 
     def __neg__(self) -> Value:
@@ -105,13 +108,13 @@ class Value:
     # false if a number is NaN
     __lt__, __le__, __gt__ = _comparison("olt"), _comparison("ole"), _comparison("ogt")
 
-    def compare(self, word: str, other: Any) -> Value:
+    def compare(self, word: str, other: Operand) -> Value:
         """LLVM's comparison of that name (``olt``, ``ugt``, ``uno``, … of floats; ``eq``, ``slt``, … of integers)."""
         right = self.code.lift(other, self.type)
         verb = "fcmp" if self.type.is_float else "icmp"
         return self.code.emit(self.type.of("i1"), f"{verb} {word} {self}, {right.text}")
 
-    def where(self, a: Any, b: Any) -> Value:
+    def where(self, a: Operand, b: Operand) -> Value:
         """``a`` where this truth value holds, else ``b``; at least one of them is a value."""
         type = next(x.type for x in (a, b) if isinstance(x, Value))
         a, b = self.code.lift(a, type), self.code.lift(b, type)
@@ -175,16 +178,16 @@ class FunctionBody:
     def either(
         self, condition: Value, first: Callable[[], Sequence[Value]], second: Callable[[], Sequence[Value]]
     ) -> Any:
-        """Append two blocks, the first for the case that a truth value holds; return the values that they give."""
+        """Append two blocks, the first for the case that a truth value holds; return the values that they yield."""
         labels, after = (self.label("if"), self.label("else")), self.label("then")
         self.do(f"br {condition}, label %{labels[0]}, label %{labels[1]}")
-        found = []
+        ends = []
         for label, write in zip(labels, (first, second), strict=True):
             self.begin(label)
-            found.append((write(), self.block))
+            ends.append((write(), self.block))
             self.do(f"br label %{after}")
         self.begin(after)
-        (a, end_a), (b, end_b) = found
+        (a, end_a), (b, end_b) = ends
         return [
             self.emit(x.type, f"phi {x.type} [ {x.text}, %{end_a} ], [ {y.text}, %{end_b} ]")
             for x, y in zip(a, b, strict=True)
@@ -233,7 +236,7 @@ class FunctionBody:
         first = self.emit(type, f"insertelement {type} poison, {x}, i64 0")
         return self.emit(type, f"shufflevector {first}, {type} poison, <{type.lanes} x i32> zeroinitializer")
 
-    def lift(self, x: Any, type: Type) -> Value:
+    def lift(self, x: Operand, type: Type) -> Value:
         """``x`` as a value of that type."""
         return x if isinstance(x, Value) else self.const(x, type)
 
@@ -246,8 +249,8 @@ class FunctionBody:
         self.module.declare(f"declare {type} {full}({', '.join([str(type)] * len(args))})")
         return self.emit(type, f"call {type} {full}({', '.join(map(str, args))})")
 
-    def fma(self, a: Value, b: Any, c: Any) -> Value:
-        """a b + c, rounded once; with two roundings if the processor has no such instruction."""
+    def fma(self, a: Value, b: Operand, c: Operand) -> Value:
+        """a b + c, rounded once; with two roundings if the CPU has no such instruction."""
         if not self.module.has_fma:
             return a * b + c
         return self.intrinsic("fma", a, self.lift(b, a.type), self.lift(c, a.type))
@@ -299,9 +302,9 @@ class FunctionBody:
 class Module:
     """Functions and declarations as text, and whether the machine has fused multiply-add, and is a GPU.
 
-    ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x, if a division is not
-    the best way. ``calls_rare``: code for rare cases is called, not written where it may be needed; ``calls_angles``:
-    that for the sine and cosine of an angle too.
+    ``effort`` is the level, 1 or 2, of LLVM's code generator. ``reciprocal(code, x)`` appends 1/x where a division is
+    not the best way. ``calls_rare``: code for rare cases is called, not written where it may be needed; with
+    ``calls_angles`` also the code for the sine and cosine of an angle.
     """
 
     def __init__(
@@ -331,7 +334,7 @@ class Module:
         self._functions[name] = "\n".join([f"define {head} {{", "entry:", *code.first_lines, *code.lines, "}"])
 
     def define_raw(self, text: str) -> None:
-        """Add a definition given as text."""
+        """Add a definition as text."""
         self._functions[text] = text
 
     def define_words(self, name: str, words: Iterable[int]) -> None:

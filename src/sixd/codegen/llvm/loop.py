@@ -131,8 +131,7 @@ class _TiledRows:
         # pieces of wide outputs by their first entry and width
         self.wide: dict[int, dict[tuple[int, int], StoredRange]] = {}
         for k in wide_outputs(program, type):
-            found = pieces(len(program.outputs[k].entries), type)
-            self.wide[k] = {(p.first, p.width): p for p in found}
+            self.wide[k] = {(p.first, p.width): p for p in pieces(len(program.outputs[k].entries), type)}
         self.inputs = [(k, *t) for k, s in enumerate(program.inputs) for t in tiles(len(s.entries), type.lanes)]
         groups = [(k, *t) for k, s in enumerate(program.outputs) for t in self._groups(k, len(s.entries))]
         kept, self.zeros = split_zeros(program, groups)
@@ -160,7 +159,7 @@ class _TiledRows:
         return load_tile(self.code, rows, self.type, width, first * self.size, self.size)
 
     def alike(self, group: Group) -> object:
-        """The form of a piece of a wide output, whichever it is; None for a tile."""
+        """The form of a piece of a wide output, at any position; None for a tile."""
         k, first, width = group
         return self.wide[k][first, width]._replace(first=0) if k in self.wide else None
 
@@ -204,7 +203,7 @@ class _TiledRows:
         self._prefetch(k + self.shift, [(row, byte) for row, byte, _ in parts], "1")
 
     def _prefetch(self, array: Value | int, parts: Sequence[tuple[Value, Value | int]], write: str) -> None:
-        """Prefetch parts of the next vector's rows, given as those of these; addresses outside of arrays do no harm."""
+        """Prefetch the same parts of the next vector's rows; addresses outside of arrays do no harm."""
         code = self.code
         code.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         ahead = _word(code, "%rows_of", array + self.arrays * self.type.lanes, WORD)

@@ -1,4 +1,4 @@
-"""What compiled code meets on this computer: its context, NumPy's arrays, the processor, and machine code for that.
+"""The interface of compiled code to this computer: its context, NumPy's arrays, the CPU, and machine code for it.
 
 The context is a table of eight-byte words that compiled code reaches by a pointer, so that it needs no linking. The
 code adds to ``count`` when a result is suspect (not finite, or very large); the other words are addresses.
@@ -76,7 +76,7 @@ def offset(name: str) -> int:
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor: LLVM's name and features for it, the width of its vectors [bits], and whether it has fma."""
+    """A CPU: LLVM's name and features for it, the width of its vectors [bits], and whether it has fma."""
 
     cpu: str
     features: str
@@ -90,7 +90,7 @@ class Machine:
 
 @cache
 def host() -> Machine:
-    """This computer's processor, with the widest vectors that it has."""
+    """This computer's CPU, with its widest vectors."""
     llvm = load_llvm()
     with FORKS_WAIT:
         features, cpu, triple = llvm.get_host_cpu_features(), llvm.get_host_cpu_name(), llvm.get_process_triple()
@@ -118,7 +118,7 @@ def _assemble(llvm: Any, module: str, machine: Machine) -> bytes:
 
 def triple_of(process: str) -> str:
     """The triple for which code is made: on Windows with its calling convention, but as ELF files, which are linked
-    here, and which LLVM's loader needs."""
+    in ``sixd.runtime.machine_code`` and which LLVM's loader needs."""
     return f"{process}-elf" if "-windows-" in process else process
 
 
@@ -129,7 +129,7 @@ def effort_of(module: str) -> int:
 
 @cache
 def load_llvm() -> Any:
-    """llvmlite's binding, ready for this processor."""
+    """llvmlite's binding, ready for this CPU."""
     with FORKS_WAIT:
         import llvmlite.binding as llvm
 

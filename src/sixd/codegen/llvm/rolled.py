@@ -1,8 +1,8 @@
 """Large programs as LLVM code: one small function per shape of segment, called over a table.
 
 The table has runs one after the other: the number of a function and the number of its rows, then the rows. A loop reads
-it and calls the functions, so that with the mechanism only the table grows, not the code. Loads of inputs and stores of
-outputs are functions with rows, too. Values pass from one function to another in the work memory.
+it and calls the functions, so that for a larger mechanism only the table grows, not the code. Loads of inputs and
+stores of outputs are functions with rows as well. Values pass from one function to another in the work memory.
 
 Operations and roundings are those of uncut code, so that the bits are the same.
 """
@@ -220,7 +220,7 @@ class _RolledWriter:
 
         memory, zero = self.memory(FunctionBody(self.module)), self.constants.get(0.0, -1)
         forms: dict[object, int] = {}
-        found: list[tuple[str, Group, list[bool], list[int]]] = []
+        stores: list[tuple[str, Group, list[bool], list[int]]] = []
         for group in memory.outputs:
             k, first, width = group
             entries, at = self.program.outputs[k].entries[first : first + width], self.rolled.outputs[k]
@@ -230,8 +230,8 @@ class _RolledWriter:
             zeros = np.repeat((at == zero).reshape(-1, line).all(axis=1), line)
             form = forms.setdefault((memory.alike(group), *zeros.tolist()), len(forms))
             row = [k, first, *(at[~zeros] * self.type.bytes).tolist()]
-            found.append((f"store{form}", group, zeros.tolist(), row))
-        for name, run in groupby(found, key=lambda store: store[0]):
+            stores.append((f"store{form}", group, zeros.tolist(), row))
+        for name, run in groupby(stores, key=lambda store: store[0]):
             _, groups, flags, rows = zip(*run, strict=True)
             self._add(name, np.array(rows), partial(write, like=groups[0], zeros=flags[0]))
 

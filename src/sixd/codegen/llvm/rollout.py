@@ -1,9 +1,9 @@
 """A loop over time around a recipe: rollouts of many rows, with the arrays of a vector of rows in one block of memory.
 
 The inner loop of a generalised ufunc ``(),(r),(state)…,(constant)…,(r,series)…->(state) or (r,recorded)…``: the number
-of records, the number of steps before each of them, and the arrays that the recipe is given; its outputs, those that
-are recorded with an entry for each record. Each entry of the memory is a vector, one row per lane; rows are transposed
-only when they are read and recorded.
+of records, the number of steps before each of them, and the inputs of the recipe; then its outputs, with an entry for
+each record of those that are recorded. Each entry of the memory is a vector, one row per lane; rows are transposed only
+when they are read and recorded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     code.do("ret i1 false")
     head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
     module.define("vector", f"{head} {ATTRIBUTES}", code)
-    define_loop(module, HEAD + len(recipe.given) + len(recipe.outputs), lanes, {})
+    define_loop(module, HEAD + len(recipe.inputs) + len(recipe.outputs), lanes, {})
     return str(module)
 
 
@@ -129,8 +129,8 @@ class Works:
 
     Defines the programs in the module; ``code`` is that of the function. ``rows(code, type)`` makes the access to the
     rows of its arrays. The operations of programs that are ``inlined`` are written at each call; the others are
-    functions. ``apart``: each array has a block of memory of its own, so that those that no function takes can be kept
-    in registers. ``write(program, code, type, memory)`` appends operations.
+    functions. ``apart``: each array has a block of memory of its own, so that those that are passed to no function
+    can be kept in registers. ``write(program, code, type, memory)`` appends operations.
     """
 
     def __init__(
@@ -229,20 +229,20 @@ class Works:
             code.begin(after)
             return
         # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
-        turn = code.emit(WORD, "phi")
+        iteration = code.emit(WORD, "phi")
         at = len(code.lines) - 1
         spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
         self._call(work, [*outputs, *inputs[len(outputs) :]], spare)
         self._move(spare, outputs, sizes)
-        following = turn + 1
-        code.lines[at] = f"  {turn.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
+        following = iteration + 1
+        code.lines[at] = f"  {iteration.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
         left = code.any(self.get(outputs[-1]).compare("une", 1.0))
         more = left & following.compare("slt", work.most)
         code.do(f"br {more}, label %{again}, label %{after}")
         code.begin(after)
 
     def step(self) -> None:
-        """Append all calls, and go to ``leave`` after the guard's if that is not 1."""
+        """Append all calls; after the one that computes the guard, go to ``leave`` if it is not 1."""
         code, guard = self.code, self.recipe.guard
         for work in self.recipe.works:
             self.work(work)
@@ -252,14 +252,14 @@ class Works:
 
 
 def write_rollout(works: Works, first: int, records: Value, steps_before: Callable[[Value], Value]) -> None:
-    """Append the whole rollout of a vector of rows; ``first`` is the number of the first array that is given, and
+    """Append the whole rollout of a vector of rows; ``first`` is the number of the recipe's first array, and
     ``steps_before(record)`` that of the steps before a record.
 
     Rows whose guard is not 1 are counted, and their state is NaN.
     """
     code, recipe = works.code, works.recipe
-    fixed = len(recipe.given) - len(recipe.series)
-    for k, name in enumerate(recipe.given[:fixed]):
+    fixed = len(recipe.inputs) - len(recipe.series)
+    for k, name in enumerate(recipe.inputs[:fixed]):
         works.read(first + k, name)
 
     def write_record(record: Value) -> None:
@@ -271,7 +271,7 @@ def write_rollout(works: Works, first: int, records: Value, steps_before: Callab
             if recipe.outputs[name]:
                 works.write(k, name, at)
 
-    targets = {name: first + len(recipe.given) + k for k, name in enumerate(recipe.outputs)}
+    targets = {name: first + len(recipe.inputs) + k for k, name in enumerate(recipe.outputs)}
     code.repeat(records, write_record)
     for name, k in targets.items():
         if not recipe.outputs[name]:

@@ -1,7 +1,7 @@
 """Entries of row-major arrays: tiles, loaded and stored by transposing them in registers, and long runs of zeros.
 
 A tile is ``width`` (a power of two) neighbouring entries of each of ``lanes`` rows. Gathers would be shorter to write,
-but take 60 ns instead of 20 per row of a six-joint arm's inverse dynamics on processors with slow (patched) gathers.
+but take 60 ns instead of 20 per row of a six-joint arm's inverse dynamics on CPUs with slow (patched) gathers.
 
 Long runs of zeros in outputs are filled by a loop, not stored one by one. The Christoffel symbols of a humanoid are
 32,768 numbers, 30,596 of them structural zeros: code that stores each takes 35 s to compile, code that fills runs 7 s.
@@ -21,15 +21,15 @@ Part = tuple[Value, Value | int, Value]  # of a row: its address, the part's dis
 
 def tiles(size: int, lanes: int, shift: int = 0) -> list[tuple[int, int]]:
     """(first entry, width) of the tiles that cover an array of ``size`` entries; full ones begin at entry ``shift``."""
-    found, first = [], 0
+    cover, first = [], 0
     while first < size:
         end = size if first >= shift else shift
         width = lanes
         while width > end - first:
             width //= 2
-        found.append((first, width))
+        cover.append((first, width))
         first += width
-    return found
+    return cover
 
 
 def load_tile(

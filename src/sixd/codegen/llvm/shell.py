@@ -1,7 +1,7 @@
 """The way from a Python call to compiled code: functions in CPython's vectorcall convention, for all routines.
 
 ``call`` serves an object that is bound to one plan, such as a kernel; ``front`` a public function, which finds the plan
-by its first argument, the system, and by its choice (a frame), if it has one. Arguments may be given by name. Declined
+by its first argument, the system, and by its choice (a frame), if it has one. Arguments may be passed by name. Declined
 calls go to a fallback, a Python callable.
 """
 
@@ -39,7 +39,7 @@ def _define_front(module: Module) -> None:
     code = FunctionBody(module)
     front = read(code, "%self", OBJECT["words"], POINTER)
     arguments, out, *options = _arguments(code, front)
-    # functions without a choice have the system there, too
+    # functions without a choice have the system there as well
     keys = [read(code, arguments), read(code, code.at(arguments, _word(code, front, "choice") * 8)), *options]
     place = slot_of(*keys) & _word(code, front, "mask")
     slot = code.at(_pointer(code, front, "table"), place * (8 * len(SLOT)))
@@ -52,7 +52,7 @@ def _define_front(module: Module) -> None:
 def _arguments(code: FunctionBody, words: Value) -> tuple[Value, ...]:
     """The address of the arguments in their order; ``out``, which may be null; the options."""
     code.do(f"%full = alloca [{MOST_ARRAYS + 4} x ptr], align 8")
-    # the highest bit of n says that args[-1] may be overwritten
+    # the highest bit of n means that args[-1] may be overwritten
     number, names = Value(code, WORD, "%n") & (2**63 - 1), Value(code, POINTER, "%names")
     count = _word(code, words, "arguments")
 
@@ -72,14 +72,14 @@ def _arguments(code: FunctionBody, words: Value) -> tuple[Value, ...]:
 
 def _define_arrange(module: Module) -> None:
     """Define ``arrange(words, args, number, names, full)``: write all arguments and options into ``full``, in the order
-    of the parameters; return ``out`` (null if it is not given, or None), or ``DECLINED``."""
+    of the parameters; return ``out`` (null if it is missing or None), or ``DECLINED``."""
     code = FunctionBody(module)
     words, number, names = (
         Value(code, type, text) for type, text in ((POINTER, "%words"), (WORD, "%number"), (POINTER, "%names"))
     )
     code.do("%target = alloca ptr, align 8")
     count, own, none = (_word(code, words, name) for name in ("arguments", "out", "none"))
-    parameters, given = _pointer(code, words, "parameters"), read(code, names, OBJECT["length"])
+    parameters, count_named = _pointer(code, words, "parameters"), read(code, names, OBJECT["length"])
     items = code.at(names, _word(code, words, "items"))
     code.leave_if(number.compare("sgt", count), "decline")  # before it is written to
     code.do("store ptr null, ptr %target, align 8")
@@ -105,9 +105,9 @@ def _define_arrange(module: Module) -> None:
             before = code.block
             code.begin(top)
             j = code.emit(WORD, f"phi i64 [ {number.text}, %{before} ], [ %following{k.text[1:]}, %{top}next ]")
-            code.leave_if(j.compare("sge", last), "decline")  # unknown, or given twice
-            found = read(code, code.at(parameters, j * 8)).compare("eq", name)
-            code.do(f"br {found}, label %{top}done, label %{top}next")
+            code.leave_if(j.compare("sge", last), "decline")  # unknown, or passed twice
+            same = read(code, code.at(parameters, j * 8)).compare("eq", name)
+            code.do(f"br {same}, label %{top}done, label %{top}next")
             code.begin(f"{top}next")
             code.do(f"%following{k.text[1:]} = add {j}, 1")
             code.do(f"br label %{top}")
@@ -117,8 +117,8 @@ def _define_arrange(module: Module) -> None:
 
         code.either(name.compare("eq", own), is_out, is_argument)
 
-    code.repeat(given, one)
-    # all that were not given by position have their names
+    code.repeat(count_named, one)
+    # all arguments that were not passed by position were passed by name
     code.repeat(
         count - number,
         lambda k: code.leave_if(read(code, code.at("%full", (number + k) * 8)).compare("eq", 0), "decline"),

@@ -2,8 +2,8 @@
 
 Each function takes the code being generated and values, and appends instructions to it. A lane's result depends only
 on that lane, bit for bit. Rare arguments (huge angles, logarithms of anything but positive normal numbers) go to
-functions out of line, which the module has, so that the bits are those of every machine. Processors without fused
-multiply-add, which the accuracy relies on, call libm for all arguments, by the context's table. float32 has its own
+functions out of line, which the module has, so that the bits are those of every machine. CPUs without fused
+multiply-add, on which the accuracy relies, call libm for all arguments, by the context's table. float32 has its own
 sine and cosine; its other functions are computed in float64.
 """
 
@@ -32,7 +32,7 @@ PI, PI_REST = math.pi, 1.2246467991473532e-16
 
 
 class _Format(NamedTuple):
-    """Angles of a float width: its integers, the constant that rounds, π/2 in three parts, the largest angle, fits."""
+    """Angles of a float width: its integers, the constant that rounds, parts of π/2, the largest angle, polynomials."""
 
     integer: str
     width: int
@@ -43,10 +43,11 @@ class _Format(NamedTuple):
     cos: tuple[float, ...]
 
 
-# each part is rounded down, so that all are positive and -0.0 less no quarter turns stays -0.0
+# each part is rounded down, so that all are positive and -0.0 minus no quarter turns stays -0.0
 HALF_PI = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
 HALF_PI_SINGLE = (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15)
-# up to the largest angle the number of quarter turns is exact to 1/300, so the remainder barely leaves the fits' range
+# up to the largest angle the number of quarter turns is exact to 1/300, so the remainder barely leaves the polynomials'
+# range
 FORMATS = {
     "double": _Format("i64", 64, ROUND, HALF_PI, 2.0**42, SIN, COS),
     "float": _Format("i32", 32, 1.5 * 2.0**23, HALF_PI_SINGLE, 2.0**17, SIN_SINGLE, COS_SINGLE),
@@ -102,8 +103,8 @@ def _where_rare(code: FunctionBody, name: str, *cases: tuple[Value, ...]) -> lis
     function = f"{name}_{usual.type.suffix}"
 
     def call(condition: Value, usual: Value, *args: Value) -> Value:
-        given = ", ".join(map(str, (*args, usual, condition)))
-        return code.emit(usual.type, f"call {usual.type} @{function}({given}, ptr %context)")
+        passed = ", ".join(map(str, (*args, usual, condition)))
+        return code.emit(usual.type, f"call {usual.type} @{function}({passed}, ptr %context)")
 
     def written(condition: Value, usual: Value, *args: Value) -> Value:
         y = RARE[name](code, *(x if x.type.kind == "double" else x.convert("double") for x in args))
@@ -143,10 +144,10 @@ def _serves(op: Op, single: bool = False) -> Callable[[Callable[..., Value]], Ca
 
 
 def find_small_angles(code: FunctionBody, *angles: Value) -> None:
-    """Find an equal angle that is not huge for each of some angles, with one test for all of them."""
+    """Compute an equal angle that is not huge for each of some angles, with one test for all of them."""
     largest = FORMATS[angles[0].type.kind].largest
-    found = _where_rare(code, "angle", *((code.absolute(x) > largest, x, x) for x in angles))
-    code.memo |= {("small angle", x.type, x.text): y for x, y in zip(angles, found, strict=True)}
+    small = _where_rare(code, "angle", *((code.absolute(x) > largest, x, x) for x in angles))
+    code.memo |= {("small angle", x.type, x.text): y for x, y in zip(angles, small, strict=True)}
 
 
 def _quarter_turns(code: FunctionBody, x: Value) -> tuple[Value, Value, Value]:
@@ -218,8 +219,8 @@ def _sine_and_cosine(code: FunctionBody, x: Value) -> tuple[Value, Value]:
         own.do(f"ret {own.emit(pair, f'insertvalue {sine}, {_cosine(own, angle)}, 1')}")
         code.module.define(function, f"internal {pair} @{function}({angle}, ptr %context) noinline nounwind", own)
     if key not in code.memo:
-        found = code.emit(pair, f"call {pair} @{function}({x}, ptr %context)")
-        code.memo[key] = tuple(code.emit(x.type, f"extractvalue {found}, {k}") for k in range(2))
+        both = code.emit(pair, f"call {pair} @{function}({x}, ptr %context)")
+        code.memo[key] = tuple(code.emit(x.type, f"extractvalue {both}, {k}") for k in range(2))
     return code.memo[key]
 
 
@@ -280,18 +281,18 @@ def arccosine(code: FunctionBody, x: Value) -> Value:
 def arctangent2(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y)."""
     a, b = code.absolute(y), code.absolute(x)
-    more = (a > b).where(a, b)
+    larger = (a > b).where(a, b)
     # both zero, an infinity, a sum that overflows
-    unusual = (more < 2.0**-900) | (more > 2.0**1000)
+    unusual = (larger < 2.0**-900) | (larger > 2.0**1000)
     return _where_rare(code, "atan2", (unusual, _direction(code, y, x), y, x))[0]
 
 
 def _unusual_direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y) of any size: that of a vector in the same direction, of usual size."""
     a, b = code.absolute(y), code.absolute(x)
-    more = (a > b).where(a, b)
-    scale = (more > 1).where(2.0**-200, code.const(2.0**200, x.type))
-    infinite, zero = more.compare("oeq", math.inf), more.compare("oeq", 0.0)
+    larger = (a > b).where(a, b)
+    scale = (larger > 1).where(2.0**-200, code.const(2.0**200, x.type))
+    infinite, zero = larger.compare("oeq", math.inf), larger.compare("oeq", 0.0)
 
     def usual(part: Value, size: Value) -> Value:
         unit = size.compare("oeq", math.inf).where(1.0, size * 0.0)  # NaN stays
@@ -309,13 +310,13 @@ def _direction(code: FunctionBody, y: Value, x: Value) -> Value:
     """The angle of (x, y): a number of eighths of a turn, plus the arctangent of a quotient up to 1/2."""
     a, b = code.absolute(y), code.absolute(x)
     flat, steep = a + a <= b, b + b <= a
-    more, less = (a > b).where(a, b), (a > b).where(b, a)
+    larger, smaller = (a > b).where(a, b), (a > b).where(b, a)
     total = a + b
     # atan(a/b), π/4 + atan((a - b)/(a + b)), π/2 - atan(b/a); the quotient with a low part
     eighths = flat.where(0.0, steep.where(2.0, code.const(1.0, a.type)))
     above = flat.where(a, steep.where(-b, a - b))
     below = flat.where(b, steep.where(a, total))
-    rest = flat.where(0.0, steep.where(0.0, less - (total - more)))
+    rest = flat.where(0.0, steep.where(0.0, smaller - (total - larger)))
     q = above / below
     low = code.fma(-q, rest, code.fma(-q, below, above)) / below
     z = q * q
@@ -344,7 +345,7 @@ def logarithm(code: FunctionBody, x: Value) -> Value:
 
 @_serves(Op.LOG1P)
 def logarithm_of_sum(code: FunctionBody, x: Value) -> Value:
-    """log(1 + x) = log u + c/u, with the rounded sum u and what rounding took from it, c, which is exact."""
+    """log(1 + x) = log u + c/u, with the rounded sum u and its rounding error, c, which is exact."""
     u = x + 1.0
     c = (x < 1).where(x - (u - 1.0), 1.0 - (u - x))
     return code.intrinsic("copysign", _where_positive(code, u, usual_logarithm(code, u, rest=c / u)), x)
@@ -359,8 +360,10 @@ def _where_positive(code: FunctionBody, x: Value, usual: Value) -> Value:
 @_serves(Op.HYPOT)
 def length(code: FunctionBody, x: Value, y: Value) -> Value:
     """√(x² + y²)."""
-    more, usual = usual_length(code, x, y)
-    return _where_rare(code, "hypot", (more.compare("ult", 2.0**-450) | more.compare("ugt", 2.0**500), usual, x, y))[0]
+    larger, usual = usual_length(code, x, y)
+    return _where_rare(
+        code, "hypot", (larger.compare("ult", 2.0**-450) | larger.compare("ugt", 2.0**500), usual, x, y)
+    )[0]
 
 
 def sign(code: FunctionBody, x: Value) -> Value:

@@ -1,6 +1,6 @@
 """Outputs with wide rows, which can be written past the cache, a cache line at a time.
 
-The cache would read every line before it is overwritten. A row need not be a whole number of lines: then the lines of
+The cache would read every line before it is overwritten. A row need not be a whole number of lines. Then the lines of
 neighbouring rows begin at different entries, and a vector of rows stores, for each row, the line that begins next. The
 entries before a row's first line and after its last one share lines with other rows, and go through the cache.
 """
@@ -54,9 +54,9 @@ def pieces(size: int, type: Type) -> list[StoredRange]:
     lanes, one = type.lanes, Type(type.kind).bytes
     starts = [-(MALLOC + lane * size * one) % LINE // one for lane in range(lanes)]
     ends = [start + (size - start) // lanes * lanes for start in starts]
-    found = []
+    ranges = []
     for a, b in pairwise(sorted({0, *starts})):
-        found += _partial(a, b, [start >= b for start in starts])
+        ranges += _partial(a, b, [start >= b for start in starts])
     count = max((end - start) // lanes for start, end in zip(starts, ends, strict=True))
     together = TOGETHER if len(set(starts)) == 1 and size < MANY else 1
     for k in range(0, count, together):
@@ -65,10 +65,10 @@ def pieces(size: int, type: Type) -> list[StoredRange]:
         begins = [x for x in lines if x is not None]
         first, length = min(begins), min(together, count - k) * lanes
         skips = tuple(None if x is None else x - first for x in lines)
-        found.append(StoredRange(first, max(begins) + length - first, length, skips, True))
+        ranges.append(StoredRange(first, max(begins) + length - first, length, skips, True))
     for a, b in pairwise(sorted({*ends, size})):
-        found += _partial(a, b, [end <= a for end in ends])
-    return found
+        ranges += _partial(a, b, [end <= a for end in ends])
+    return ranges
 
 
 def _partial(a: int, b: int, included: Sequence[bool]) -> list[StoredRange]:
@@ -78,7 +78,7 @@ def _partial(a: int, b: int, included: Sequence[bool]) -> list[StoredRange]:
 
 
 def align_rows(code: FunctionBody, columns: Sequence[Value], piece: StoredRange) -> list[Value]:
-    """The ``length`` columns to store, of the ``width`` that a piece takes: each lane skips its own number of them."""
+    """The ``length`` columns to store, of the ``width`` columns of a piece: each lane skips its own number of them."""
     columns, skips = list(columns), [skip or 0 for skip in piece.skips]
     step = columns[0].type.lanes // 2
     while step:

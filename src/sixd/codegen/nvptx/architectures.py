@@ -1,7 +1,7 @@
 """The architectures of GPUs for which PTX is made.
 
-LLVM ends the process on a PTX version that does not fit an architecture, and takes unknown names without a word. So a
-name is looked up here before LLVM sees it, and no PTX version is ever given: LLVM takes the oldest that fits.
+LLVM ends the process on a PTX version that does not fit an architecture, and accepts unknown names silently. So a name
+is looked up here before LLVM sees it, and LLVM chooses the PTX version itself: the oldest that fits.
 
 PTX of an architecture runs on every later one: the driver compiles it for the card.
 """
@@ -21,7 +21,7 @@ ARCHITECTURES = {
 
 
 def check_architecture(where: str, name: object) -> str:
-    """The architecture for which PTX is made if ``name`` is asked for; that of the newest known if it is newer."""
+    """The architecture for which PTX is made if ``name`` is requested; for newer names that of the newest known."""
     match = re.fullmatch(r"sm_([0-9]{2,3})", name) if isinstance(name, str) else None
     oldest, newest = next(iter(ARCHITECTURES)), list(ARCHITECTURES)[-1]
     if match is None:

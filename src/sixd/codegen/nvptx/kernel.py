@@ -39,7 +39,7 @@ LARGE = 25_000
 
 
 def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows") -> str:
-    """The LLVM module of the kernel. ``layout``: "rows", row-major, or "strided"; large programs take only rows.
+    """The LLVM module of the kernel. ``layout``: "rows", row-major, or "strided"; large programs have only rows.
 
     Rows are suspect where the sum of squares of the outputs is above ``limit`` or NaN.
     """
@@ -62,10 +62,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
         body.load(memory.direct)
         if dtype == "float64" and few:
             body.test_angles()
-        found = body.write(limit)
+        written = body.write(limit)
         memory.finish()
-        assert found is not None
-        suspect = found
+        assert written is not None
+        suspect = written
     if shared:  # threads after the last row compute that again
         suspect = suspect & Value(code, WORD, "%number").compare("slt", Value(code, WORD, "%n"))
     code.do(f"br {suspect}, label %report, label %done, !prof !0")
@@ -82,8 +82,10 @@ def emit_kernel(program: Program, dtype: str, limit: float, layout: str = "rows"
 
 
 def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] | None:
-    """The order of operations in which fewest values are live: as traced; None, which is depth-first, also if so few
-    are live then; or by visits, which has less to do side by side and is taken if it saves a tenth.
+    """The order of operations in which fewest values are live: as traced, None for depth-first, or by visits.
+
+    Depth-first is also chosen if at most ``few`` values are live in it. By visits has less to do side by side, and is
+    chosen only if it saves a tenth.
 
     Rows a second on an H200: ABA of a humanoid in float64 by visits and depth-first 3.8e8 and 3.2e8, with 3.3 and 6.3
     kB of a row spilled and loaded again; RNEA of a six-joint arm in float64 as traced and by visits, with as many live,
@@ -102,7 +104,7 @@ def order_of(program: Program, memory: Memory, few: int = 0) -> Sequence[Expr] |
 
 
 def can_be_strided(program: Program) -> bool:
-    """Whether there is a kernel for strided arrays: large programs take only rows."""
+    """Whether there is a kernel for strided arrays: large programs have only rows."""
     return not is_large(program, FROM)
 
 
@@ -113,12 +115,12 @@ def shared_bytes(program: Program, dtype: str, layout: str) -> int:
 
 def _parameters(program: Program, layout: str) -> list[str]:
     slots = (*program.inputs, *program.outputs)
-    found = [f"ptr noalias %a{k}" for k in range(len(slots))]
+    parameters = [f"ptr noalias %a{k}" for k in range(len(slots))]
     for k, slot in enumerate(slots):
-        found.append(f"i64 %r{k}")
+        parameters.append(f"i64 %r{k}")
         if layout == "strided":
-            found += [f"i64 %s{k}_{d}" for d in range(len(slot.shape))]
-    return found
+            parameters += [f"i64 %s{k}_{d}" for d in range(len(slot.shape))]
+    return parameters
 
 
 def find_row(code: FunctionBody, shared: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""What a launch of a kernel must keep to: whole warps, the shared memory of a block, the distance of rows."""
+"""Limits of the launch of a kernel: whole warps, the shared memory of a block, the distance of rows."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Neighbouring threads have neighbouring rows. If rows are narrow, or arrays column-major, a warp's direct accesses cover
 whole lines of memory. Wider rows go through shared memory: a warp copies its 32 rows there and back together,
 neighbouring entries by neighbouring threads, and each thread finds its own row's entries there, one by one as they are
-needed. Rows that are too wide for that are taken by tiles: 128 bytes of each row at a time.
+needed. Rows that are too wide for that are copied by tiles: 128 bytes of each row at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sixd.trace.program import Program, Slot
 # second on an H200 in float32: 1.8e9 directly, 1.2e10 by tiles, 2.0e10 through it; in float64 1.15e9, 9.9e9, 1.16e10
 WIDE = 16
 LINE = 128  # bytes of a row in a tile
-# entries that a thread copies in one turn of a loop, in compact code: so many loads run side by side
+# entries that a thread copies in one iteration of a loop, in compact code: so many loads run side by side
 TOGETHER = 16
 # tiles of a program up to which they are copied without calls: RNEA of a floating humanoid in float64, three tiles,
 # 1.05e9 rows a second on an H200, 6.3e8 with calls
@@ -109,8 +109,8 @@ def copy_rows(
     def several(start: Value, count: int) -> None:
         row = code.emit(INDEX, f"udiv {start}, {width}")
         column = start - row * width
-        for turn in range(count):
-            if turn:  # WARP entries further
+        for k in range(count):
+            if k:  # WARP entries further
                 row = row + WARP // width
                 if WARP % width:
                     column = column + WARP % width
@@ -151,10 +151,10 @@ class RowMajorArrays:
     [entries], ``%n`` the number of rows, ``%row`` the thread's; if shared memory is used ``%first``, the warp's first
     row, ``%lane`` the thread's number in the warp, and ``%tile`` the warp's shared memory.
 
-    ``direct`` are the inputs that do not go through shared memory: they take long to come and are best loaded at once.
-    ``compact``: copies of whole rows are loops, those of many tiles calls. That is for large programs alone: others are
-    slower so, RNEA of a humanoid in float32 3.1e9 rows a second instead of 3.9e9, mass matrix of a floating quadruped
-    1.60e9 instead of 1.77e9.
+    ``direct`` are the inputs that do not go through shared memory: their latency is long, so they are best loaded at
+    once. ``compact``: copies of whole rows are loops, those of many tiles calls. That is for large programs alone:
+    others become slower, RNEA of a humanoid in float32 3.1e9 rows a second instead of 3.9e9, mass matrix of a floating
+    quadruped 1.60e9 instead of 1.77e9.
     """
 
     def __init__(self, code: FunctionBody, type: Type, program: Program, *, compact: bool = False) -> None:
@@ -258,10 +258,10 @@ class RowMajorArrays:
         function = f"{'take' if inward else 'give'}_{width}"
         if not module.has(function):
             own = FunctionBody(module)
-            given = Value(own, POINTER, "%array"), Value(own, INDEX, "%distance"), Value(own, SHARED, "%tile")
-            copy_rows(own, self.type, *given, width, inward=inward)
+            passed = Value(own, POINTER, "%array"), Value(own, INDEX, "%distance"), Value(own, SHARED, "%tile")
+            copy_rows(own, self.type, *passed, width, inward=inward)
             own.do("ret void")
-            parameters = ", ".join([*map(str, given), "i32 %lane", "i32 %last"])
+            parameters = ", ".join([*map(str, passed), "i32 %lane", "i32 %last"])
             module.define(function, f"internal void @{function}({parameters}) noinline nounwind", own)
         code.do(f"call void @{function}({array}, {distance}, {tile}, i32 %lane, i32 %last)")
 

@@ -15,7 +15,7 @@ _LOCK = Lock()
 
 def make_ptx(module: str, arch: str) -> str:
     """The PTX of a module of LLVM code; ``arch`` is what ``check_architecture`` returns."""
-    assert arch in ARCHITECTURES.values()  # LLVM takes other names without a word
+    assert arch in ARCHITECTURES.values()  # LLVM accepts other names silently
     llvm = _load()
     with FORKS_WAIT, _LOCK:
         return _make(llvm, module, arch)

@@ -2,12 +2,12 @@
 
 NVIDIA's own code tests each number and calls a function for unusual ones, which keeps a thread from computing anything
 else meanwhile. Here an approximation y of some 20 bits is refined: with e = 1 - x y, y (1 + e + e²) has an error of e³,
-and one more step y + y (1 - x y) is 1/x rounded to nearest [P. Markstein, "Computation of elementary functions on the
-IBM RISC System/6000 processor", *IBM J. Res. Dev.* 34 (1990)], unless all digits of x are ones, for which the result is
-known. float32 is computed in float64.
+and one more step y + y (1 - x y) is 1/x rounded to nearest [P. Markstein, "Computation of elementary functions",
+*IBM J. Res. Dev.* 34 (1990)], unless all digits of x are ones, for which the result is known. float32 is computed in
+float64.
 
 Of float64 numbers above 2^1022, whose reciprocals are subnormal, the result is 0, and of subnormal ones it is infinite:
-the only operation that gives other bits than on the processor.
+the only operation whose bits differ from the CPU's.
 """
 
 from __future__ import annotations

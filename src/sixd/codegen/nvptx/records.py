@@ -1,8 +1,8 @@
 """Records of rollouts in the memory of a GPU: a warp reads and writes those of its 32 rows together.
 
-The records of a row lie one after the other, so that neighbouring rows are far apart. A warp takes up to 128 bytes of
+The records of a row lie one after the other, so that neighbouring rows are far apart. A warp copies up to 128 bytes of
 the record of each of its rows to or from shared memory, neighbouring entries by neighbouring threads, and each thread
-finds its own row's entries there. Single numbers are taken directly.
+reads its own row's entries there. Single numbers are accessed directly.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The kernel of a recipe: every thread rolls out its own row, all steps and records in one launch.
 
-``kernel(a0, a1, …, r0, r1, …, n, records, to_first, to_each, to_last, count)`` has the addresses of the arrays that are
-given and returned, the distances of their rows [entries] (0 repeats one row for all), the number of rows, that of
+``kernel(a0, a1, …, r0, r1, …, n, records, to_first, to_each, to_last, count)`` has the addresses of the recipe's inputs
+and outputs, the distances of their rows [entries] (0 repeats one row for all), the number of rows, that of
 records, the numbers of steps to the first record, to each other and to the last one (``to_last`` if there is one
 record), and the address of a count on the device, to which it adds the number of rows whose guard is not 1. An array's
-records lie one after the other in each row. Arrays do not overlap, but a state that is returned once may be in the
-memory of the given one. Blocks are whole warps.
+records lie one after the other in each row. Arrays do not overlap, except that a state of which only the last value is
+returned may be in the memory of the initial one. Blocks are whole warps.
 
 The arrays of a step are in registers where the programs that use them are written into the kernel.
 """
@@ -42,7 +42,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
         return not is_large(program, ROLLED_FROM) and program.operations * calls[id(program)] <= INLINED
 
     works = Works(module, recipe, type, ArrayRecords, inlined, apart=True, write=_write_body)
-    code, arrays = works.code, len(recipe.given) + len(recipe.outputs)
+    code, arrays = works.code, len(recipe.inputs) + len(recipe.outputs)
     find_row(code, shared_bytes(recipe, dtype))
     write_rollout(works, 0, Value(code, WORD, "%records"), lambda record: _steps_before(code, record))
     code.do("br label %done")
@@ -60,7 +60,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
 
 def shared_bytes(recipe: Recipe, dtype: str) -> int:
     """The shared memory that each warp of the kernel needs [bytes]."""
-    sizes = [math.prod(recipe.memory[name]) for name in (*recipe.given, *recipe.outputs)]
+    sizes = [math.prod(recipe.memory[name]) for name in (*recipe.inputs, *recipe.outputs)]
     return tile_bytes(max(sizes, default=1), Type(KINDS[dtype]))
 
 

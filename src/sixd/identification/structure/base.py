@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,8 @@ from sixd.lazy import Expr, sympy
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.runtime.batch import Argument, broadcast
-from sixd.spatial.scalar import Array, Scalar, is_number, object_array
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, object_array
 from sixd.symbolic.equations.snap import snap_model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 # of a body, those that are kept first: others are regrouped into earlier parameters and into parents
 _KEPT_FIRST = ("Ixx", "Ixy", "Ixz", "Iyz", "Izz", "hx", "hy", "hz", "Iyy", "m")

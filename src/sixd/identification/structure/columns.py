@@ -18,7 +18,6 @@ import numpy as np
 
 from sixd.api.dynamics import inverse_dynamics, joint_torque_regressor
 from sixd.errors import ModelError, ScalarTypeError, require_known
-from sixd.model.joints import Joint
 from sixd.model.model import Model, require_model
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array
@@ -115,7 +114,7 @@ def require_rates(where: str, model: Model) -> None:
     """Raise if the velocity of a joint is not the rate of its coordinates, as that of a free joint."""
     for name in model.joint_names:
         joint = model.joint(name).joint
-        if type(joint).integrate is not Joint.integrate:
+        if not joint.is_vector_space:
             raise ModelError(
                 f"{where}: joint {name!r} is {type(joint).__name__}, expected joints whose velocities are the rates of "
                 f"their coordinates. Lock it, or give fit your own q, qd, qdd and tau."

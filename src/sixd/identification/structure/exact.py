@@ -14,7 +14,6 @@ import numpy as np
 
 from sixd.identification.structure.observable import Arithmetic, JointSample
 from sixd.lazy import Expr, sympy
-from sixd.model.joints import Joint
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, object_array
 from sixd.symbolic.echelon import cleared, is_zero, tidy
@@ -46,7 +45,7 @@ class Elements(Arithmetic):
     def motions(self, i: int) -> Iterator[JointSample]:
         """The joint at its symbols."""
         joint, q = self.model.joints[i], self._q[self.model.iq[i]]
-        rates = type(joint).integrate is Joint.integrate
+        rates = joint.is_vector_space
         moved = q - self.ring.array(joint.neutral()) if rates else np.zeros(joint.nv, dtype=int)
         yield JointSample(
             self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved

@@ -149,7 +149,7 @@ def _apart(joint: Joint) -> Array:
     which a body with the same kinetic energy would add: only a change for which that is zero is not observable.
     """
     n = joint.nv
-    if type(joint).integrate is Joint.integrate:
+    if joint.is_vector_space:
         return np.zeros((0, 10 + 2 * n), dtype=int)
     q, rows = joint.neutral(), [np.eye(n, 10 + 2 * n, 10 + n, dtype=int)]
     for qd in (*np.eye(n, dtype=int), np.arange(1, n + 1), np.arange(n, 0, -1) ** 2):

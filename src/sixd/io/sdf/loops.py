@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixd.constraints import Loop
+from sixd.constraints.loop import Loop
 from sixd.io.files import unused_name
 from sixd.io.sdf.frames import FrameGraph
 from sixd.io.sdf.joints import Connection, read_motion, read_properties

@@ -18,7 +18,7 @@ from sixd.errors import ModelError
 from sixd.spatial.dual import derivative, duals
 from sixd.spatial.motion_constraint import force_subspace
 from sixd.spatial.rotation import unit_vector
-from sixd.spatial.scalar import Array, is_number, numeric, object_map, require_scalars, whole
+from sixd.spatial.scalar import Array, Scalar, Vector, is_number, numeric, object_map, require_scalars, whole
 
 T = TypeVar("T")
 _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -50,6 +50,31 @@ class Joint(ABC):
     nv: ClassVar[int]
     half_range: ClassVar[tuple[float, ...] | None] = None
     """Largest |q| that :meth:`random` draws where no limit is set, per coordinate; None means pi."""
+    has_quaternion: ClassVar[bool] = False
+    """Whether the first four coordinates are a unit quaternion."""
+    coordinate_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the coordinates in tables and files, numbers if there are none; a single coordinate needs no name."""
+    coordinate_units: ClassVar[tuple[str, ...]] = ()
+    """Their units: "rad", "m", or "1" for the entries of a quaternion."""
+    dof_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the velocities, if other than those of the coordinates."""
+    dof_units: ClassVar[tuple[str, ...]] = ()
+    """Units of the velocities times s, if other than those of the coordinates: "rad" for an angular velocity."""
+    force_names: ClassVar[tuple[str, ...]] = ()
+    """Names of the forces, if other than those of the velocities."""
+    symbol: ClassVar[str] = "mark"
+    """How figures show the joint.
+
+    "hinge", "screw", "sleeve", "slide" (joints with an ``axis``), "cross" (axes x and y), "plate" (with a ``plane`` and
+    its ``normal``), "pinion" (with a ``radius``), "ball", "none", or "mark", a plain mark.
+    """
+    is_held: ClassVar[bool] = True
+    """Whether figures show what holds the body on the world: nothing holds one that floats or slides on a plane."""
+
+    @property
+    def is_vector_space(self) -> bool:
+        """Whether q is an element of a vector space and qd is dq/dt."""
+        return type(self).integrate is Joint.integrate
 
     @abstractmethod
     def transform(self, q: Array) -> Array:
@@ -66,7 +91,7 @@ class Joint(ABC):
         if self.nv == 1:  # cJ = S° qd is quadratic in qd, so its value at qd = 1 determines S°
             return (self.bias(q, np.ones(1)) * qd[0]).reshape(6, 1)
         raise ModelError(
-            f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} freedoms "
+            f"{type(self).__name__}: bias is defined but subspace_rate is not; a joint of {self.nv} DoF "
             f"needs subspace_rate(q, qd) -> (6, {self.nv}) for Jacobian rates. Define it instead of bias."
         )
 
@@ -83,16 +108,16 @@ class Joint(ABC):
 
     def configuration_rate(self, q: Array, qd: Array) -> Array:
         """Return dq/dt (nq,) of the configuration along the joint velocity qd."""
-        if type(self).integrate is Joint.integrate:
+        if self.is_vector_space:
             return qd
         return derivative(lambda dq: self.integrate(_fixed(q), dq), np.zeros(self.nv, dtype=int), qd)[1]
 
     def coadjoint(self, q: Array, qd: Array, p: Array) -> Array:
-        """Return ad* (nv,) of a momentum p (nv,): p·[qd, e] for each freedom e, brackets of the joint's velocities.
+        """Return ad* (nv,) of a momentum p (nv,): p·[qd, e] for each DoF e, brackets of the joint's velocities.
 
         Zero where qd is dq/dt. With dq/dt = E(q) qd the bracket [v, w] is that of the fields E v and E w.
         """
-        if type(self).integrate is Joint.integrate:
+        if self.is_vector_space:
             return np.zeros(self.nv, dtype=int)
 
         def along(w: Array, v: Array) -> Array:
@@ -121,7 +146,7 @@ class Joint(ABC):
     def random_rows(self, rng: np.random.Generator, lower: Array, upper: Array, count: int) -> Array:
         """Draw ``count`` configurations (count, nq), all at once unless the joint has its own ``random``.
 
-        10⁵ states of a tree with every joint type take 0.4 s, one by one 60 s.
+        10⁵ states of a tree with every joint type need 0.4 s, one at a time 60 s.
         """
         if type(self).random is Joint.random:
             return self.between(rng.uniform(size=(count, self.nq)), lower, upper)
@@ -140,14 +165,14 @@ def _fixed(x: Array) -> Array:
     return duals(x, np.zeros(len(x), dtype=int))
 
 
-def finite_parameter(what: str, value: Any, unit: str) -> None:
+def finite_parameter(what: str, value: Scalar, unit: str) -> None:
     """Raise unless ``value`` is a finite number or a symbolic expression; ``unit`` is added to the message."""
     require_scalars(what, value)
     if np.ndim(value) or (is_number(value) and not np.isfinite(float(value))):
         raise ModelError(f"{what} is {value!r}, expected a finite number {unit}.")
 
 
-def parse_axis(joint: str, axis: Any) -> tuple[Any, Any, Any]:
+def parse_axis(joint: str, axis: str | Vector) -> tuple[Any, Any, Any]:
     """Return the unit vector of "x", "y", "z" or of three numbers or symbols."""
     if isinstance(axis, str):
         if axis not in _LETTERS:
@@ -178,7 +203,7 @@ def replace_parameters(joint: T, change: Callable[[Any], Any]) -> T:
     if not dataclasses.is_dataclass(joint) or isinstance(joint, type):
         return joint
 
-    def changed(value: Any) -> Any:
+    def changed(value: object) -> Any:
         if isinstance(value, (tuple, list)):
             return type(value)(changed(x) for x in value)
         return object_map(change, value) if isinstance(value, np.ndarray) and value.size else change(value)

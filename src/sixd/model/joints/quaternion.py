@@ -29,10 +29,10 @@ from sixd.spatial.transform import crm, plucker
 
 
 def _exp_coupling(w: Array) -> Array:
-    """V (3, 3): ∫₀¹ exp(s w×) ds, which turns a body velocity into the displacement of the origin."""
+    """V (3, 3): ∫₀¹ exp(s w×) ds, which maps a body velocity to the displacement of the origin."""
     t2 = w @ w
     c = sine_coefficient(2, t2)
-    half = sinc(sqrt(t2 + 1e-36) / 2)  # with a slope at 0
+    half = sinc(sqrt(t2 + 1e-36) / 2)  # differentiable at 0
     W = skew(w)
     return np.eye(3, dtype=int) + W * (half * half / 2) + (W @ W) * c
 
@@ -48,6 +48,13 @@ class Spherical(Joint):
 
     nq: ClassVar[int] = 4
     nv: ClassVar[int] = 3
+    has_quaternion: ClassVar[bool] = True
+    coordinate_names: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
+    coordinate_units: ClassVar[tuple[str, ...]] = ("1",) * 4
+    dof_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
+    dof_units: ClassVar[tuple[str, ...]] = ("rad",) * 3
+    force_names: ClassVar[tuple[str, ...]] = ("nx", "ny", "nz")
+    symbol: ClassVar[str] = "ball"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation of the quaternion."""
@@ -89,11 +96,19 @@ class Spherical(Joint):
 @final
 @dataclass(frozen=True)
 class Free(Joint):
-    """Six freedoms: q = [qw qx qy qz, x y z]; qd = [ω; v], v the velocity of the origin, both in body axes."""
+    """Six DoF: q = [qw qx qy qz, x y z]; qd = [ω; v], v the velocity of the origin, both in body axes."""
 
     nq: ClassVar[int] = 7
     nv: ClassVar[int] = 6
     half_range: ClassVar[tuple[float, ...]] = (1.0,) * 7
+    has_quaternion: ClassVar[bool] = True
+    coordinate_names: ClassVar[tuple[str, ...]] = (*Spherical.coordinate_names, "x", "y", "z")
+    coordinate_units: ClassVar[tuple[str, ...]] = (*Spherical.coordinate_units, "m", "m", "m")
+    dof_names: ClassVar[tuple[str, ...]] = (*Spherical.dof_names, "vx", "vy", "vz")
+    dof_units: ClassVar[tuple[str, ...]] = (*Spherical.dof_units, "m", "m", "m")
+    force_names: ClassVar[tuple[str, ...]] = (*Spherical.force_names, "fx", "fy", "fz")
+    symbol: ClassVar[str] = "none"
+    is_held: ClassVar[bool] = False
 
     def transform(self, q: Array) -> Array:
         """Return the transform of the quaternion and the position."""

@@ -10,14 +10,14 @@ import numpy as np
 
 from sixd.model.joints.base import Joint, finite_parameter, parse_axis
 from sixd.spatial.rotation import axis_rotation
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import plucker, xlt
 
 
 @final
 @dataclass(frozen=True)
 class Fixed(Joint):
-    """No freedom: the two bodies are merged when a model is built."""
+    """No DoF: the two bodies are merged when a model is built."""
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
@@ -44,18 +44,20 @@ class _AxisJoint(Joint):
     def _a(self) -> Array:
         return np.array(self.axis)
 
-    def _column(self, angular: Any, linear: Any) -> Array:
+    def _column(self, angular: Scalar, linear: Scalar) -> Array:
         return np.concatenate([self._a * angular, self._a * linear])[:, None]
 
 
 @final
 @dataclass(frozen=True)
 class Revolute(_AxisJoint):
-    """Turn by q [rad] about ``axis``; ``continuous`` marks one that turns without end (q stays a real number)."""
+    """Turn by q [rad] about ``axis``; ``continuous`` marks one without limits (q stays a real number)."""
 
     continuous: bool = False
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    symbol: ClassVar[str] = "hinge"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q about the axis."""
@@ -74,6 +76,8 @@ class Prismatic(_AxisJoint):
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
     half_range: ClassVar[tuple[float, ...]] = (1.0,)
+    coordinate_units: ClassVar[tuple[str, ...]] = ("m",)
+    symbol: ClassVar[str] = "slide"
 
     def transform(self, q: Array) -> Array:
         """Return the translation by q along the axis."""
@@ -92,6 +96,8 @@ class Helical(_AxisJoint):
     pitch: Any = 0.0
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    symbol: ClassVar[str] = "screw"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,6 +120,9 @@ class Cylindrical(_AxisJoint):
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0)
+    coordinate_names: ClassVar[tuple[str, ...]] = ("turn", "slide")
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad", "m")
+    symbol: ClassVar[str] = "sleeve"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q[0] about the axis, with the translation by q[1] along it."""

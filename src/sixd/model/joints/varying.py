@@ -21,6 +21,9 @@ class Universal(Joint):
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
+    coordinate_names: ClassVar[tuple[str, ...]] = ("x", "y")
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad", "rad")
+    symbol: ClassVar[str] = "cross"
 
     def transform(self, q: Array) -> Array:
         """Return the rotation by q[0] about x, then by q[1] about the new y."""
@@ -50,6 +53,10 @@ class Planar(Joint):
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
     half_range: ClassVar[tuple[float, ...]] = (np.pi, 1.0, 1.0)
+    coordinate_names: ClassVar[tuple[str, ...]] = ("theta", "x", "y")
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad", "m", "m")
+    symbol: ClassVar[str] = "plate"
+    is_held: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", parse_axis("Planar", self.normal))
@@ -97,6 +104,8 @@ class RackAndPinion(Joint):
     radius: Any
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    symbol: ClassVar[str] = "pinion"
 
     def __post_init__(self) -> None:
         finite_parameter("RackAndPinion: radius", self.radius, "[m]")

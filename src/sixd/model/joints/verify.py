@@ -6,14 +6,12 @@ checks every joint whose class is not built in.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sixd.errors import ModelError
 from sixd.model.joints.base import Joint
 from sixd.spatial.dual import derivative
-from sixd.spatial.scalar import Array, is_number, is_sympy
+from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_sympy
 from sixd.spatial.transform import crm, inverse_transform, pose_from_transform, transform_from_pose
 
 _STEP, _TOLERANCE = 1e-6, 1e-6  # central differences: truncation and rounding are both near 1e-10
@@ -84,24 +82,24 @@ def has_constant_subspace(joint: Joint) -> bool:
     rng, unlimited = np.random.default_rng(0), np.full(joint.nq, np.inf)
     for q in [joint.random(rng, -unlimited, unlimited) for _ in range(_SAMPLES)]:
         for d, e in enumerate(np.eye(joint.nv, dtype=int)):
-            slope = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
-            if any(_is_slope(x) for x in slope.ravel()):
+            change = derivative(joint.subspace, q, joint.configuration_rate(q, e))[1]
+            if any(_is_nonzero(x) for x in change.ravel()):
                 raise ModelError(
-                    f"{type(joint).__name__}: its S depends on q (it changes along freedom {d} at q = "
-                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would be "
-                    f"taken as zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
+                    f"{type(joint).__name__}: its S depends on q (it changes along DoF {d} at q = "
+                    f"{np.round(q, 3).tolist()}), but it defines neither subspace_rate nor bias, so its rate would "
+                    f"be assumed zero. Define subspace_rate(q, qd) -> (6, {joint.nv}), the derivative of subspace(q)."
                 )
     return True
 
 
-def _is_slope(x: Any) -> bool:
+def _is_nonzero(x: Scalar) -> bool:
     """Whether a derivative is not zero, at some values of symbols; other scalars replace those of a verified joint."""
     if is_sympy(x):
         x = float(x.subs({symbol: 0.7 + 0.3 * k for k, symbol in enumerate(sorted(x.free_symbols, key=str))}))
     return is_number(x) and abs(x) > _SLOPE
 
 
-def _shape(who: str, what: str, got: Any, expected: tuple[int, ...]) -> None:
+def _shape(who: str, what: str, got: ArrayLike, expected: tuple[int, ...]) -> None:
     if np.shape(got) != expected:
         raise ModelError(f"{who}: {what} has shape {np.shape(got)}, expected {expected}.")
 

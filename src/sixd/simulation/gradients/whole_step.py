@@ -117,7 +117,7 @@ class _InLine:
     def __init__(self) -> None:
         self.counts: list[Any] = []
 
-    def __call__(self, program: Program, *arrays: Any, most: int = 1, when: Any = None, slope: Any = None) -> Any:
+    def __call__(self, program: Program, *arrays: Any, most: int = 1, when: Any = None, smooth: Any = None) -> Any:
         if most > 1:
             raise _RepeatedError
         # the source has slopes of implicit functions

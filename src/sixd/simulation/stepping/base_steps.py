@@ -101,7 +101,7 @@ def midpoint_step(problem: Problem, dtype: str, hold: HeldForces | None) -> Take
         p = stages(to_momentum, q, qd, *constants)
         guess = qd if first is None else qd + first[0] * (h / 2)
         given = guess, np.inf, 0.0, t, h, q, p, u, *held, *constants
-        v, left, _ = stages(iterate, *given, most=midpoint.MOST, slope=slope)
+        v, left, _ = stages(iterate, *given, most=midpoint.MOST, smooth=slope)
         q, p, u = stages(finish, v, left, t, h, q, u, *held, *constants)
         return q, stages(to_velocity, q, p, *constants), u
 

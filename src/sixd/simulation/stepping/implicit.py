@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import metric_of, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import row_targets, solve_on_rows
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.crba import crba
+from sixd.algorithms.linear.patterns import Factors, factors, metric_of
 from sixd.algorithms.passive_forces import passive_force
 from sixd.algorithms.rnea import joint_force
 from sixd.forces.elements import Applied
-from sixd.model.sparsity import Factors, factors
 from sixd.model.system import System
 from sixd.simulation.problem import NOTHING, STABILISED, Problem
 from sixd.spatial.scalar import Array, Scalar, is_number, minimum, object_array, where

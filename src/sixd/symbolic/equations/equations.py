@@ -19,7 +19,7 @@ from sixd.algorithms.constrained.rank import derived
 from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
-from sixd.engine.functions import LIBRARY
+from sixd.api.declared import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
 from sixd.lazy import Expr, Matrix, sympy

@@ -12,7 +12,6 @@ from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError
 from sixd.lazy import sympy
 from sixd.model.constraint import Constraint
-from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_sympy
@@ -35,7 +34,7 @@ def ring_coordinates(system: System, tree: Model, ring: Ring, symbols: list[Any]
     """q (nq,) in the ring, where quaternions have unit length."""
     q = ring.array(symbols)
     for name in system.joint_names:
-        if isinstance(tree.joint(name).joint, (Free, Spherical)):
+        if tree.joint(name).joint.has_quaternion:
             start = system.q_slice(name).start
             q[start : start + 4] = ring.quaternion(*symbols[start : start + 4])
     return q

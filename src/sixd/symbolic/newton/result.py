@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,9 @@ from sixd.engine.public import declaration, public
 from sixd.errors import ShapeError, SixdError, require_known
 from sixd.model.system import System, register, require_system
 from sixd.runtime.batch import Argument, apply
-from sixd.spatial.scalar import Array, object_map
+from sixd.spatial.scalar import Array, ArrayLike, object_map
 from sixd.symbolic.newton.ring_algorithm import RingAlgorithm, is_symbolic
 from sixd.symbolic.newton.steps import FORMS, NewtonEulerSteps, make_steps
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def _field(name: str, doc: str) -> property:

@@ -11,7 +11,6 @@ from sixd.algorithms.body_dynamics import BodyDynamics, centers_of_mass, newton_
 from sixd.algorithms.passive_forces import passive_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.lazy import sympy
-from sixd.model.joints import Free, Spherical
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number
@@ -56,7 +55,7 @@ class RingAlgorithm:
         """q (nq,) in the ring; quaternions of four symbols have unit length."""
         elements = self.ring.array(q)
         for name in self.system.joint_names:
-            if isinstance(self.tree.joint(name).joint, (Free, Spherical)):
+            if self.tree.joint(name).joint.has_quaternion:
                 start = self.system.q_slice(name).start
                 own = list(q[start : start + 4])
                 if all(getattr(x, "is_Symbol", False) for x in own) and len(set(own)) == 4:

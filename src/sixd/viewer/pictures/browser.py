@@ -62,7 +62,7 @@ def open_page(html: str) -> Iterator[Callable[[str], Any]]:
 
 
 def _caller(end: socket.socket) -> Callable[..., Any]:
-    """A function (method, session, parameters) of the protocol; events, which nobody waits for, are dropped."""
+    """A function (method, session, parameters) of the protocol; events are dropped."""
     numbers, rest = count(), b""
 
     def call(method: str, session: dict[str, str], **parameters: Any) -> Any:

@@ -53,11 +53,11 @@ class Stage:
         planes = [
             v for v in scene["visuals"] if scene["geometries"][v["geometry"]]["kind"] == "plane" and not v["body"]
         ]
-        below, told = self.room[0, 2] - 0.02 * self.extent, scene["settings"]["ground"]
+        below, ground = self.room[0, 2] - 0.02 * self.extent, scene["settings"]["ground"]
         level = [v["pose"][11] for v in planes if v["pose"][10] > 0.9999] + [
             below if below < -0.04 * self.extent else 0
         ]
-        self.ground = float(level[0] if told is None else told)
+        self.ground = float(level[0] if ground is None else ground)
 
     def camera(self, frame: int) -> tuple[Array, Array, Array]:
         """Return eye, target and "up" (3,) at a frame: those of the scene, or the first view of the page."""

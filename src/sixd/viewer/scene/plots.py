@@ -1,4 +1,4 @@
-"""The plots beside a motion: their quantities, names and units, and fewer points that keep every peak.
+"""The plots next to a motion: their quantities, names and units, and fewer points that keep every peak.
 
 The page draws them.
 """

@@ -1,6 +1,6 @@
 // Puts the page together and draws it when something has changed.
 
-const MOST_LABELS = 6; // motions with their names beside them
+const MOST_LABELS = 6; // motions with their names next to them
 const NARROW = 0.9; // width by height of a picture: a camera position in the scene is assumed to be chosen for at least this
 const CLOSER = 0.84; // a live page is seen from nearer: the corners of the box around a swinging mechanism are empty
 const POINTED = 70; // [pixels] from the pointer to the middle of the motion it means
@@ -123,7 +123,7 @@ class App {
     if (!same && this.started) this.draw();
   }
 
-  // the panel is open where there is room for it beside the picture, unless the reader or the scene says otherwise
+  // the panel is open where there is room for it next to the picture, unless the reader or the scene says otherwise
   choosePanel() {
     if (!this.ownPanel) return;
     this.options.panel = window.innerWidth >= 860;
@@ -326,9 +326,9 @@ class App {
         list.push({ text: this.scene.bodies[b].name, point: world.pointOf(actors[0], b, finiteList(this.scene.bodies[b].com, 3)) });
       }
     }
-    // a few motions have their names beside them; of many only the one that is pointed at or was clicked
-    const beside = world.actors.filter((actor) => !actor.ghost).length, pointed = [this.pointed, this.chosen && this.chosen.actor];
-    for (const actor of beside > MOST_LABELS ? actors.filter((one) => pointed.includes(one)) : beside > 1 ? actors : []) {
+    // a few motions have their names next to them; of many only the one that is pointed at or was clicked
+    const count = world.actors.filter((actor) => !actor.ghost).length, pointed = [this.pointed, this.chosen && this.chosen.actor];
+    for (const actor of count > MOST_LABELS ? actors.filter((one) => pointed.includes(one)) : count > 1 ? actors : []) {
       const bounds = world.boundsOf([actor]);
       if (actor.ghost || bounds.empty) continue;
       const above = [bounds.centre[0], bounds.centre[1], bounds.high[2] + 0.06 * world.size];

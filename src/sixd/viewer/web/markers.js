@@ -159,7 +159,7 @@ class Markers {
     this.push("cone", alongZ(add(foot, scaled(unit(vector), length - tip)), vector, 2.4 * thin, tip), color, { glow: 0.35 });
   }
 
-  // what a simulation shows beside its bodies: the pull, forces in joints, momentum at the centre of mass
+  // what a simulation shows besides its bodies: the pull, forces in joints, momentum at the centre of mass
   live(simulation, options) {
     const actor = this.world.actors[0], shown = (vector, scale) => scaled(unit(vector), this.world.size * Math.min(norm(vector) / scale, 1.6));
     this.pull(simulation.pull);

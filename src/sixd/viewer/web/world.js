@@ -141,8 +141,8 @@ class World {
     this.room = whole.empty ? Object.assign(new Bounds(), { low: [-1, -1, -1], high: [1, 1, 1] }) : this.leaves && !this.simulation ? now : whole;
     this.plane = this.findPlane();
     // the floor of the scene's settings, its plane, or height 0 unless something is lower
-    const told = this.scene.settings.ground;
-    this.ground = Number.isFinite(told) ? told : this.plane ? this.plane.height : this.floorBelow();
+    const ground = this.scene.settings.ground;
+    this.ground = Number.isFinite(ground) ? ground : this.plane ? this.plane.height : this.floorBelow();
     // the world's axes in the page: rotated if the mechanism's gravity does not point along -z
     const frame = this.scene.frames.find((one) => one.body === 0 && one.name === "world");
     this.axes = frame ? fromRows(frame.pose) : identity();

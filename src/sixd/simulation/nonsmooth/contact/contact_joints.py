@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.linear.active_set import FAR, SLACK, Bounds
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.cone import NEVER
-from sixd.simulation.nonsmooth.impulses.active_set import FAR, SLACK, Bounds
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows

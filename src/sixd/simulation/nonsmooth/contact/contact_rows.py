@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, mass_metric, metric_of, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
+from sixd.algorithms.linear.patterns import factors, metric_of
+from sixd.algorithms.linear.tree import Metric
 from sixd.forces.elements import Applied
-from sixd.model.sparsity import factors
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows

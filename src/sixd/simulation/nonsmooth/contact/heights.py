@@ -40,7 +40,7 @@ class HeightSolver:
         """
         given = (np.zeros(self.k + self.m), z, 0.0)
         known = U, phi, pressed, reach, z
-        _, z, _ = stages(self.program, *given, *known, most=self.most, slope=self._slope)
+        _, z, _ = stages(self.program, *given, *known, most=self.most, smooth=self._slope)
         return z
 
     @property

@@ -60,7 +60,7 @@ class ImpulseSolver:
             when = 1 - done
         state = (x, z, guess, FAR, 0.0, self.soft, done)
         known = U, b, slide, graphs
-        x, z, kept, *_, done = stages(self.program, *state, *known, most=self.most, when=when, slope=self._slope)
+        x, z, kept, *_, done = stages(self.program, *state, *known, most=self.most, when=when, smooth=self._slope)
         left = 1 - done
         x, z = stages(self.safe, x, z, left, kept, U, b, when=left)
         return x, z, done

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.linear.dense import solve_rows
+from sixd.algorithms.linear.patterns import solve_entries
 from sixd.simulation.nonsmooth.contact.cone import (
     in_cone,
     linear_point,
@@ -204,7 +206,7 @@ def solved_laws(nv: int, laws: list[Law]) -> Array:
     for rows, rest, D in laws:
         alone = [j for j in rows[0] if uses[j] == 1]
         finish.append((_add_reduced if len(alone) >= len(rows) else _add_law)(A, right, rows, rest, D, alone))
-    dz = _solved(A, right)
+    dz = solve_entries(A, right)
     return np.array([x for changes in finish for x in changes(dz)])
 
 
@@ -262,45 +264,12 @@ def _add_reduced(
     R = [[sum(rows[a][j] * rows[c][j] for j in alone) for c in n] for a in n]
     T = [[sum(D[a][c] * R[c][e] for c in n) + (1 if a == e else 0) for e in n] for a in n]
     right_sides = [[sum(D[a][c] * rows[c][j] for c in n) for j in others] + [residual[a]] for a in n]
-    found = _eliminated(T, right_sides)
+    found = solve_rows(T, right_sides)
     for j in others:
         right[j] = right[j] + sum(rows[a][j] * found[a][-1] for a in n)
         for by, m in enumerate(others):
             A[j, m] = A.get((j, m), 0) + sum(rows[a][j] * found[a][by] for a in n)
     return lambda dz: [row[-1] - sum(y * dz[j] for y, j in zip(row, others, strict=False)) for row in found]
-
-
-def _eliminated(T: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
-    """Return T⁻¹ b for a few right sides b (n, k), by Gauss's method without exchanges."""
-    n, b = len(T), [list(row) for row in b]
-    inverses: list[Any] = []
-    for i in range(n):
-        inverses.append(1 / T[i][i])
-        for a in range(i + 1, n):
-            factor = T[a][i] * inverses[i]
-            T[a] = [t - factor * o for t, o in zip(T[a], T[i], strict=True)]
-            b[a] = [y - factor * o for y, o in zip(b[a], b[i], strict=True)]
-    for i in reversed(range(n)):
-        for a in range(i + 1, n):
-            b[i] = [y - T[i][a] * o for y, o in zip(b[i], b[a], strict=True)]
-        b[i] = [y * inverses[i] for y in b[i]]
-    return b
-
-
-def _solved(A: dict[tuple[int, int], Any], right: list[Any]) -> Array:
-    """Return A⁻¹ right, from the leaves to the root: of a tree's pattern nothing fills in."""
-    n = len(right)
-    y = list(right)
-    inverses: list[Any] = [0] * n
-    for i in reversed(range(n)):
-        inverses[i] = inverse = 1 / A[i, i]
-        across = [j for j in range(i) if (i, j) in A]
-        for j in (j for j in range(i) if (j, i) in A):
-            factor = A[j, i] * inverse
-            for m in across:
-                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
-            y[j] = y[j] - factor * y[i]
-    return _substituted(A, y, inverses)
 
 
 def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: list[Any]) -> Array:
@@ -312,21 +281,4 @@ def solved_symmetric(nv: int, U: list[dict[int, Any]], D: list[Any], change: lis
             y[j] = y[j] + a * x
             for m in (m for m in row if m <= j):
                 A[j, m] = A.get((j, m), 0) + a * weight * row[m]
-    inverses: list[Any] = [0] * nv
-    for i in reversed(range(nv)):
-        inverses[i] = 1 / A[i, i]
-        across = [j for j in range(i) if (i, j) in A]
-        for j in across:
-            factor = A[i, j] * inverses[i]
-            for m in (m for m in across if m <= j):
-                A[j, m] = A.get((j, m), 0) - factor * A[i, m]
-            y[j] = y[j] - factor * y[i]
-    return _substituted(A, y, inverses)
-
-
-def _substituted(A: dict[tuple[int, int], Any], y: list[Any], inverses: list[Any]) -> Array:
-    """Return the solution (n,) with the lower triangle that is left of A, from the root to the leaves."""
-    z: list[Any] = []
-    for i, right in enumerate(y):
-        z.append((right - sum(A[i, j] * z[j] for j in range(i) if (i, j) in A)) * inverses[i])
-    return np.array(z)
+    return solve_entries(A, y, is_symmetric=True)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import Metric, impulse_rows
+from sixd.algorithms.constrained.dynamics import impulse_rows
 from sixd.algorithms.constrained.least_norm import RankLimits
+from sixd.algorithms.linear.tree import Metric
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_zero, sqrt
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.simulation.nonsmooth.impulses.active_set import SLACK, ActiveSet, Bounds, Solution
+from sixd.algorithms.linear.active_set import SLACK, ActiveSet, Bounds, Solution
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.nonsmooth.impulses.predictions import make_prediction
@@ -53,7 +53,7 @@ class JointSolver:
         best: tuple[int, Any, Program, ActiveSet] | None = None
         for response in self.prediction.responses:
             first = self.prediction.first(response)
-            solve = ActiveSet(response, rows.k, bool(rows.limits), dtype)
+            solve = ActiveSet(response, rows.k, bool(rows.limits), dtype, trace)
             cost = first.operations + _USUAL * solve.program.operations
             if best is None or cost < best[0]:
                 best = cost, response, first, solve

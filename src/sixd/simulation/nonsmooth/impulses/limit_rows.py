@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.nonsmooth.impulses.active_set import FAR, Bounds, Solution
+from sixd.algorithms.linear.active_set import FAR, Bounds, Solution
 from sixd.simulation.nonsmooth.impulses.impacts import Strike
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits

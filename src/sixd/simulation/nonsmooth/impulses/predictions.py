@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import mass_metric, metric_of, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
 from sixd.algorithms.constrained.rows import constraint_jacobian
 from sixd.algorithms.crba import crba
+from sixd.algorithms.linear.patterns import Factors, factors, metric_of
+from sixd.algorithms.linear.responses import DenseResponse, SparseResponse
 from sixd.model.model import Model
-from sixd.model.sparsity import Factors, factors
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.impulses.joint_rows import DAMPING, JointRows
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, slopes, strength
 from sixd.spatial.scalar import Array, Scalar

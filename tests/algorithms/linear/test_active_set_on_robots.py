@@ -7,8 +7,9 @@ import pytest
 
 import robots
 import sixd
-from sixd.simulation.nonsmooth.impulses.active_set import MOST, PATIENCE, iteration
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
+from sixd.algorithms.linear.active_set import MOST, PATIENCE, iteration
+from sixd.algorithms.linear.responses import DenseResponse, SparseResponse
+from sixd.trace.program import trace
 
 H = 1e-3
 FILES = {
@@ -27,7 +28,7 @@ def solve(response, data, W, v, bound):
     guess = np.where(alone >= bound, 1.0, np.where(alone <= -bound, -1.0, 0.0))
     carried = [np.zeros((n, *shape)) for shape in response.carried.values()]
     state = [guess, np.full(n, k + 1.0), np.full(n, float(PATIENCE)), *carried, np.zeros(n)]
-    program, count = iteration(response, k, False, "float64"), np.zeros(n, int)
+    program, count = trace(*iteration(response, k, False, "float64"), "float64"), np.zeros(n, int)
     for _ in range(MOST):
         left = state[-1] < 0.5
         if not left.any():
@@ -77,7 +78,7 @@ def test_robots(name, rng):
     l, count = solve(dense, lower(W), W, v, bound)
     assert residual(W, v, bound, l) <= 1e-10
     assert np.mean(count <= 8) >= 0.998  # 99.9 % of 10,000 states
-    some, entries = slice(200), np.array(sparse._entries)
+    some, entries = slice(200), np.array(sparse.entries)
     other, _ = solve(sparse, [M[some, entries[:, 0], entries[:, 1]]], W[some], v[some], bound[some])
     assert residual(W[some], v[some], bound[some], other) <= 1e-10
     np.testing.assert_allclose(l[some], other, atol=1e-9 * bound.max())  # W has a condition number of up to 1e5

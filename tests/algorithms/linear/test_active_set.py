@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sixd.simulation.nonsmooth.impulses.active_set import MOST, PATIENCE, ActiveSet, iteration
-from sixd.simulation.nonsmooth.impulses.responses import DenseResponse, SparseResponse
+from sixd.algorithms.linear.active_set import MOST, PATIENCE, ActiveSet, Bounds, iteration
+from sixd.algorithms.linear.responses import DenseResponse, SparseResponse
+from sixd.trace.program import trace
 from sixd.trace.stages import trace_stages
 
 FAR = 1e30
@@ -25,7 +26,7 @@ def solved(W, v, lo, hi, low=None, high=None, dtype="float64"):
     """Return impulses (samples, k), states, iterations, and whether all agree: from the program, as NumPy evaluates it."""
     rows, k = v.shape
     response = DenseResponse(k, k)
-    program = iteration(response, k, low is not None, dtype)
+    program = trace(*iteration(response, k, low is not None, dtype), dtype)
     packed = np.stack([W[:, i, j] for i in range(k) for j in range(i + 1)], axis=-1)
     limits = [] if low is None else [low, high]
     data = [packed, v, np.einsum("nii->ni", W), lo, hi, *limits]
@@ -119,30 +120,28 @@ def tree_matrix(rng, parent):
 
 def test_sparse_and_dense_agree(rng):
     """Through a whole recipe, with DoFs that are not in the problem; and locked responses compared with matrices."""
-    parent, freedoms = (-1, 0, 1, 1, 3, 0), (0, 2, 4, 5)
+    parent, dofs = (-1, 0, 1, 1, 3, 0), (0, 2, 4, 5)
     M = tree_matrix(rng, parent)
-    n, k = len(parent), len(freedoms)
+    n, k = len(parent), len(dofs)
     inverse = np.linalg.inv(M)
-    W = inverse[np.ix_(freedoms, freedoms)]
+    W = inverse[np.ix_(dofs, dofs)]
     v, b = rng.normal(size=(40, k)), rng.uniform(0.05, 1, (40, k))
 
     def recipe(response, data):
-        solve = ActiveSet(response, k, False, "float64")
+        solve = ActiveSet(response, k, False, "float64", trace)
 
         def step(stages, v, b, *arrays):
-            from sixd.simulation.nonsmooth.impulses.active_set import Bounds
-
             found = solve(stages, arrays, v, Bounds(-b, b), np.zeros(k))
             return found.impulse, b, *arrays
 
         state = {"v": (k,), "b": (k,), **{f"data {i}": np.shape(x) for i, x in enumerate(data)}}
         return trace_stages(step, state, {})
 
-    sparse = SparseResponse(freedoms, parent)
+    sparse = SparseResponse(dofs, parent)
     of_sparse = [np.asarray(x, dtype=float) for x in sparse.data(M)]
     assert_allclose(sparse.diagonal(of_sparse), np.diag(W), atol=1e-12)
     dense = DenseResponse(k, n)
-    J = np.eye(n)[list(freedoms)]
+    J = np.eye(n)[list(dofs)]
     of_dense = [np.asarray(x, dtype=float) for x in dense.data(J, inverse @ J.T, 0.0)]
     results = []
     for response, data in ((sparse, of_sparse), (dense, of_dense)):
