@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from sixd.codegen.nvptx import ptx
+from sixd.runtime.arrays import registry
 from sixd.runtime.cuda import device, driver
 from warp import Emulated
 
@@ -246,5 +247,7 @@ def install(monkeypatch, devices=1):
     stream = types.SimpleNamespace(ptr=42)
     cupy.cuda = types.SimpleNamespace(get_current_stream=lambda number: stream, runtime=runtime)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
+    registry.LOOKS.clear()  # arrays of the CuPy of another test
+    registry._FINDERS.clear()
     driver.is_installed.cache_clear()
     return library

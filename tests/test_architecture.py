@@ -194,20 +194,30 @@ def public_definitions(tree):
 
 
 def test_public_definitions_have_docstrings():
-    found = {path: public_definitions(syntax(path)) for path in MODULES.values()}
-    bare = [f"{p.relative_to(SOURCE)}: {d.name}" for p, ds in found.items() for d in ds if not ast.get_docstring(d)]
+    """Methods inherit the docstring of the class that they implement."""
+    trees = {path: syntax(path) for path in MODULES.values()}
+    classes = {n.name: n for tree in trees.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+
+    def inherited(cls):
+        for base in (classes.get(getattr(base, "id", None)) for base in cls.bases):
+            if base is not None:
+                yield from (m.name for m in public_definitions(base) if ast.get_docstring(m))
+                yield from inherited(base)
+
+    known = {id(m) for cls in classes.values() for m in cls.body if getattr(m, "name", None) in {*inherited(cls)}}
+    found = {path: public_definitions(tree) for path, tree in trees.items()}
+    bare = [
+        f"{path.relative_to(SOURCE)}: {d.name}"
+        for path, definitions in found.items()
+        for d in definitions
+        if not ast.get_docstring(d) and id(d) not in known
+    ]
     assert bare == []
 
 
 MOST_COMPLEX = 20
 # functions that are still above it
-COMPLEX = {
-    "engine/evaluate.py: _use_code",
-    "engine/evaluate.py: evaluate",
-    "engine/public.py: _front",
-    "runtime/cuda/routine.py: __call__",
-    "runtime/routine.py: quick",
-}
+COMPLEX = {}
 
 
 def decisions(node):

@@ -283,7 +283,7 @@ def test_mistakes(gpu, rng):
             ShapeError,
             r"array 2 has shape \(5, 2\), expected \(33, 2\)",
         ),
-        (lambda a: a.__setitem__(1, arrays[1]), DeviceError, "in the memory of the processor"),
+        (lambda a: a.__setitem__(1, arrays[1]), DeviceError, "in CPU memory"),
     ]:
         bad = list(good)
         change(bad)

@@ -189,7 +189,7 @@ def test_own_functions(arm, gpu, rng):
     gain = 5.0
     assert_same(kernel(Array(q), Array(np.array(3.0))), true)
     assert_same(kernel(Array(q), 3.0), true)  # a plain number for a scalar
-    with pytest.raises(DeviceError, match="q is a float in the memory of the processor"):
+    with pytest.raises(DeviceError, match="q is a float in CPU memory"):
         kernel(3.0, Array(np.array(3.0)))
 
 
@@ -243,21 +243,21 @@ def test_out(arm, gpu, rng):
 def test_wrong_arrays(arm, gpu, rng):
     q, qd, qdd = states(arm, rng, 5)
     for wrong, error, text in (
-        (qd, DeviceError, r"qd is a numpy.ndarray in the memory of the processor, but q is on a GPU, .* "
-         r"cupy.asarray\(qd\), or the others back, q.get\(\)"),
-        (qd.tolist(), DeviceError, "qd is a list in the memory"),
-        (1.0, DeviceError, "qd is a float in the memory"),
-        (None, DeviceError, "qd is a NoneType in the memory"),
+        (qd, DeviceError, r"qd is a numpy.ndarray in CPU memory, but q is on a GPU, .* "
+         r"cupy.asarray\(qd\), or the others to the CPU, q.get\(\)"),
+        (qd.tolist(), DeviceError, "qd is a list in CPU memory"),
+        (1.0, DeviceError, "qd is a float in CPU memory"),
+        (None, DeviceError, "qd is a NoneType in CPU memory"),
         (Array(qd.astype("float32")), ScalarTypeError, "qd holds float32, expected float64"),
         (Array(qd.astype(int)), ScalarTypeError, "qd holds <i8, expected float64 or float32 on the GPU"),
         (Array(qd[:, :5]), ShapeError, r"qd has shape \(5, 5\), expected \('...', 6\)"),
-        (Array(qd[:3]), ShapeError, "leading dimensions do not broadcast: q"),
+        (Array(qd[:3]), ShapeError, "the batch dimensions do not broadcast: q"),
     ):  # fmt: skip
         with pytest.raises(error, match=f"inverse_dynamics: {text}"):
             sixd.inverse_dynamics(arm, Array(q), wrong, Array(qdd))
-    with pytest.raises(DeviceError, match="out is a numpy.ndarray in the memory of the processor, but q is on a GPU"):
+    with pytest.raises(DeviceError, match="out is a numpy.ndarray in CPU memory, but q is on a GPU"):
         sixd.gravity_force(arm, Array(q), out=np.zeros((5, 6)))
-    with pytest.raises(DeviceError, match="q is a numpy.ndarray in the memory of the processor, but out is on a GPU"):
+    with pytest.raises(DeviceError, match="q is a numpy.ndarray in CPU memory, but out is on a GPU"):
         sixd.gravity_force(arm, q, out=Array(np.zeros((5, 6))))
     with pytest.raises(ScalarTypeError, match="f_ext was given|takes no"):
         sixd.compile(sixd.mass_matrix, arm)(Array(q), f_ext=Array(np.zeros((6, 6))))
@@ -352,9 +352,7 @@ def test_functions_of_the_cpu_say_so(arm, gpu):
         lambda: sixd.check(linkage, q=pins),
         lambda: sixd.Actuation(arm, [sixd.Motor(arm.joint_names[0])]).allocate(q, np.zeros(6)),
     ):
-        with pytest.raises(
-            DeviceError, match=r"q is a cupy.Array on a GPU, .* the memory of the processor. Give q.get"
-        ):
+        with pytest.raises(DeviceError, match=r"q is a cupy.Array on a GPU, .* in CPU memory. Give q.get"):
             call()
 
 

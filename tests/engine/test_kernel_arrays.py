@@ -425,7 +425,7 @@ def test_arrays_that_are_not_on_the_cpu(kind, way, rng):
     for _ in range(2):
         with pytest.raises(
             sixd.DeviceError,
-            match=r"inverse_dynamics: q is a numpy.ndarray in the memory of the processor, but qd is on a GPU",
+            match=r"inverse_dynamics: q is a numpy.ndarray in CPU memory, but qd is on a GPU",
         ):
             call(q, kind(qd), qdd)
         call(q, qd, qdd)

@@ -369,7 +369,7 @@ def test_values_that_are_not_floats(arm, bad):
 def test_errors_name_what_is_wrong(arm, state):
     with pytest.raises(ShapeError, match=r"qd has shape \(4,\), expected \(..., 3\)"):
         sj.inverse_dynamics(arm, state[0], np.zeros(4), state[2])
-    with pytest.raises(ShapeError, match=r"leading dimensions do not broadcast: q \(2,\), qd \(3,\)"):
+    with pytest.raises(ShapeError, match=r"the batch dimensions do not broadcast: q \(2,\), qd \(3,\)"):
         sj.bias_force(arm, np.zeros((2, 3)), np.zeros((3, 3)))
     with pytest.raises(TypeError, match=r"sixd\.jax\.gravity_force: missing a required argument: 'q'"):
         sj.gravity_force(arm)

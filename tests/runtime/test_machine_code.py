@@ -158,7 +158,7 @@ def test_memory_on_windows(monkeypatch):
 def cpu_key(monkeypatch):
     """Return the key of a CPU of that kind, with these features in LLVM's names."""
     llvm = load_llvm()
-    caches = (host, targets._processor)
+    caches = (host, targets._cpu_features)
 
     def key(kind, features):
         class Features(dict):
@@ -169,7 +169,7 @@ def cpu_key(monkeypatch):
         monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: Features.fromkeys(features, True))
         for cached in caches:
             cached.cache_clear()
-        return targets._processor()
+        return targets._cpu_features()
 
     yield key
     monkeypatch.undo()

@@ -203,7 +203,7 @@ def test_wrong_arguments(gpu, rng):
         (
             {"controller": np.zeros(2)},
             DeviceError,
-            "controller is a numpy.ndarray in the memory of the processor, but q is on",
+            "controller is a numpy.ndarray in CPU memory, but q is on",
         ),
         ({"controller": Array(np.zeros(3))}, ShapeError, r"controller has shape \(3,\)"),
         ({"controller": Array(np.zeros((4, 2)))}, ShapeError, "do not broadcast"),
@@ -217,7 +217,7 @@ def test_wrong_arguments(gpu, rng):
     ):
         with pytest.raises(error, match=text):
             sixd.simulate(arm, q, qd, 0.01, **options)
-    with pytest.raises(DeviceError, match="qd is a numpy.ndarray in the memory"):
+    with pytest.raises(DeviceError, match="qd is a numpy.ndarray in CPU memory"):
         sixd.simulate(arm, q, np.zeros(2), 0.01)
     with pytest.raises(ScalarTypeError, match="q is 'random', expected an array on the GPU"):
         sixd.simulate(arm, "random", qd, 0.01)
@@ -357,7 +357,7 @@ def test_wrong_arguments_of_gradients(gpu, rng):
     arm = sixd.zoo.planar(2)
     q, qd = map(there, start(arm, rng))
     cost = {"final": lambda q, qd: q @ q}
-    with pytest.raises(DeviceError, match="controls is a numpy.ndarray in the memory of the processor, but q is on"):
+    with pytest.raises(DeviceError, match="controls is a numpy.ndarray in CPU memory, but q is on"):
         sixd.rollout_gradient(arm, q, qd, np.zeros((3, 2)), **cost)
     with pytest.raises(ShapeError, match=r"controls has shape \(3,\), expected \(…, steps, 2\)"):
         sixd.rollout_gradient(arm, q, qd, Array(np.zeros(3)), **cost)

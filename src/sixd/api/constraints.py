@@ -23,7 +23,7 @@ from sixd.engine.public import public
 from sixd.errors import AssemblyError, ScalarTypeError, ShapeError, SimulationWarning
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array, ArrayLike
 

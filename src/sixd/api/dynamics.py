@@ -19,7 +19,7 @@ from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.runtime.batch import require_unmasked
 from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
@@ -77,7 +77,7 @@ def _without_unused(
 ) -> tuple[Function, tuple[Any, ...]]:
     """Set the ignored entries of qdd and tau to zero: they may be anything."""
     q, qd, qdd, tau = arrays
-    if kind_of(qdd) == GPU or kind_of(tau) == GPU:  # compiled code does not read them
+    if is_on_gpu(qdd, tau):  # compiled code does not read them
         return function, arrays
     prescribed = np.zeros(model.nv, dtype=bool)
     for i in function.prescribed(choices):

@@ -18,7 +18,7 @@ from sixd.engine.functions import Function
 from sixd.engine.public import public
 from sixd.errors import ModelError, ShapeError
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.spatial.scalar import Array, ArrayLike, require_scalars
 
 # motion -----------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def _fit_wrench(
     where, (frame, _), (_, wrench, point) = function.name, choices, arrays
     if model.frame(frame, where).body == 0:
         raise ModelError(f"{where}: frame {frame!r} is fixed to the world, expected one on a moving body.")
-    on_gpu = kind_of(wrench) == GPU
+    on_gpu = is_on_gpu(wrench)
     if not on_gpu:
         require_scalars(f"{where}: wrench", wrench)
     shape = tuple(wrench.shape) if on_gpu else np.shape(wrench)

@@ -11,7 +11,7 @@ from sixd.api.derivatives import constrained_dynamics_derivatives
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.system import System, require_system
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.scalar import Array, ArrayLike
 
 

@@ -18,7 +18,7 @@ from sixd.model.joints import (
 )
 from sixd.model.model import Model
 from sixd.model.parts import FILE
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.inertia import first_moment
 from sixd.spatial.rotation import quaternion_from_vector
 from sixd.spatial.scalar import Array, is_number, symbols_in

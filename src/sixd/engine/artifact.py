@@ -45,7 +45,7 @@ _LARGE_SQUARES = {"float64": 1e300, "float32": 1e37}
 # bodies, and of another
 _LONG, _MARKED, _UNMARKED = 15.0, 4e-6, 1e-4
 MOST_ARRAYS = 64  # of a NumPy ufunc
-_HEAD = 2  # arrays of a rollout beside those of its recipe: numbers of records and of steps
+_HEAD = 2  # arrays of a rollout besides those of its recipe: numbers of records and of steps
 _FIELDS = ("placement", "inertia", "gravity", "rest", "stiffness", "damping", "friction", "armature")
 
 

@@ -62,17 +62,17 @@ def jvp(
     configuration q has the shape (…, nv) of a velocity, and the derivative is along the motion with that velocity. It
     returns arrays in the shapes of the function's results.
 
-    Where the function is not smooth, the slope is that of the branch taken; dry friction has slope 0. Where the slope
-    of a root (or of a logarithm, an arc) is infinite, it counts as zero: that of √max(0, x) is zero up to x = 0. A
-    kernel of derivatives returns inf or NaN where it divides by zero. It can be passed to ``compile``, ``export_c``,
-    ``jvp`` and ``vjp`` in turn.
+    Where the function is not smooth, the derivative is that of the branch that was evaluated; that of dry friction is
+    zero. An infinite derivative of a root, a logarithm or an arc counts as zero: that of √max(0, x) is zero up to
+    x = 0. A kernel of derivatives returns inf or NaN where it divides by zero. It can be passed to ``compile``,
+    ``export_c``, ``jvp`` and ``vjp`` in turn.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
-    >>> slope = sixd.jvp(sixd.inverse_dynamics, arm, by="q")
-    >>> slope.inputs
+    >>> derivative = sixd.jvp(sixd.inverse_dynamics, arm, by="q")
+    >>> derivative.inputs
     ('q', 'qd', 'qdd', 'd_q')
-    >>> slope([0.3, 0.5], [1, -2], [0.4, 0.6], [1, 0]).round(6)
+    >>> derivative([0.3, 0.5], [1, -2], [0.4, 0.6], [1, 0]).round(6)
     array([0., 0.])
     """
     return make_kernel(_jvp(make_primal("jvp", function, model, dtype, by, parameters, shapes, static)), model, dtype)
@@ -210,7 +210,7 @@ def hessian(
     A kernel that takes the inputs of the function. It returns the matrix (…, n, n): row, an entry of the gradient;
     column, what this is differentiated by; both over all inputs in ``by``, one after the other, a configuration with
     its nv entries. Without ``weight`` there is such a matrix for each entry of the result, (…, *shape, n, n).
-    With quaternions it is not symmetric: see ``hvp``. Meant for few freedoms; for many use ``hvp``.
+    With quaternions it is not symmetric: see ``hvp``. Meant for few degrees of freedom; for many use ``hvp``.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -246,9 +246,9 @@ def jvp_request(system: System, request: Request, by: tuple[int, ...]) -> Reques
     """The request of the derivative of a request's results along directions of its arrays ``by``, given by number:
     (x…, dx…) -> dy.
 
-    A configuration is an array like others: its direction has nq entries, and the slopes are those of the function as
-    it is computed, which does not depend on the length of a quaternion. Equal requests of a system give the same
-    object. Derivatives of derivatives are the same functions again.
+    A configuration is an array like others: its direction has nq entries, and the derivatives are those of the
+    function as it is computed, which does not depend on the length of a quaternion. Equal requests of a system give the
+    same object. Derivatives of derivatives are the same functions again.
     """
     return _ambient(system, request, by, "jvp", _jvp)
 
@@ -275,8 +275,8 @@ def _gradients(
     primal: Primal, model: System, graph: Graph, x: Row, outputs: Sequence[Expr], weights: Sequence[Any]
 ) -> tuple[Any, ...]:
     """The gradients of Σ weight · output, without held values."""
-    slopes = derivative.vjp(outputs, primal.inputs(graph, x), weights, bounded=True)
-    return resolved_results(primal.pulled(model, graph, x, slopes))
+    gradients = derivative.vjp(outputs, primal.inputs(graph, x), weights, bounded=True)
+    return resolved_results(primal.pulled(model, graph, x, gradients))
 
 
 def _entries(graph: Graph, arrays: Sequence[Any]) -> list[Expr]:

@@ -6,7 +6,7 @@ then the results if compiled code reports that one is suspect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -21,7 +21,8 @@ from sixd.errors import ScalarTypeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.memo import KNOWN, known_of
 from sixd.model.system import System, require_system
-from sixd.runtime import array_libraries, batch
+from sixd.runtime import batch
+from sixd.runtime.arrays.registry import by_library, library_of
 from sixd.runtime.calls import CallTable, FastCall
 from sixd.runtime.routine import Routine, has_contiguous_core, shares_memory
 from sixd.spatial.scalar import Array, is_number
@@ -47,41 +48,50 @@ def call(
     """
     if declared.adapt is None:
         known = KNOWN.get(id(system), _EMPTY)
-        on_gpu = array_libraries.kind_of(arrays[0]) == array_libraries.GPU
+        has_gpu = library_of(arrays[0]).on_gpu
         try:
-            made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
+            made = known.get(("gpu", declared, choices) if has_gpu else (declared, choices))
         except TypeError:  # a choice that cannot be a key, such as a mapping of frames
             choices = tuple(map(as_key, choices))
-            made = known.get(("gpu", declared, choices) if on_gpu else (declared, choices))
-        if on_gpu and made is not None:
+            made = known.get(("gpu", declared, choices) if has_gpu else (declared, choices))
+        if has_gpu and made is not None:
             return made(system, arrays, f_ext, out)
-        made = None if f_ext is not None else made
-        if made is not None and made is not tried:
+        if made is not None and made is not tried and f_ext is None:
             result = made(*arrays) if out is None else made(*arrays, out=out)
             if result is not None:
                 return result
     require_system(declared.name, system)
     names = (*declared.arrays, "point" if declared.adapt else "t")[: len(arrays)]
-    kind = array_libraries.common_kind(declared.name, (*names, "f_ext"), (*arrays, f_ext), out)
-    if kind == array_libraries.TENSOR:
+    given = (*arrays, f_ext)
 
-        def on_numpy(values: list[Any], out: Any) -> Any:
+    def on_numpy(values: Sequence[Any], out: Any) -> Any:
+        if values is not given:  # the memory of tensors, for which there may be code already
             return call(declared, system, tuple(values[:-1]), values[-1], out, choices, entries, tried)
+        function, checked, own = _checked(declared, system, choices, arrays)
+        result = _evaluate_on_cpu(function, system, checked, _by_name(function, own, f_ext), out, is_user=True)
+        if declared.adapt is None and not system.symbols:
+            _use_code(declared, function, system, choices, checked, entries)
+        return result
 
-        return array_libraries.with_numpy(declared.name, (*names, "f_ext"), on_numpy, (*arrays, f_ext), out)
+    def on_gpu(values: Sequence[Any], out: Any) -> Any:
+        function, checked, own = _checked(declared, system, choices, arrays)
+        calls = gpu_calls(system, function, checked)
+        if declared.adapt is None:
+            known_of(system).setdefault(("gpu", declared, choices), calls)
+        return calls(system, own, f_ext, out)
+
+    return by_library(declared.name, (*names, "f_ext"), given, out, on_numpy, on_gpu)
+
+
+def _checked(
+    declared: Function, system: System, choices: tuple[Any, ...], arrays: tuple[Any, ...]
+) -> tuple[Function, tuple[Any, ...], tuple[Any, ...]]:
+    """The variant of a declared function for these arguments, with its checked choices and its arrays."""
     function = declared.for_system(system)
     checked = function.check_choices(system, choices)
     if function.adapt is not None:
         function, arrays = function.adapt(function, system, checked, arrays)
-    if kind == array_libraries.GPU:
-        calls = gpu_calls(system, function, checked)
-        if declared.adapt is None:
-            known_of(system).setdefault(("gpu", declared, choices), calls)
-        return calls(system, arrays, f_ext, out)
-    result = evaluate(function, system, checked, arrays, f_ext, out, is_user=True)
-    if declared.adapt is None and not system.symbols:
-        _use_code(declared, function, system, choices, checked, entries)
-    return result
+    return function, checked, arrays
 
 
 def _use_code(
@@ -92,31 +102,47 @@ def _use_code(
     checked: tuple[Any, ...],
     entries: CallTable | None,
 ) -> None:
-    """Have the next calls go at once to the code that was provided by now, by an entry in the memo."""
+    """Route later calls directly to the code that was compiled so far, by an entry in the memo."""
     known = known_of(system)
     entry = known.get((declared, choices))
     # most calls end here: looking for the routines takes 2 us
-    if entry is not None and entry.provided == (len(known), *(routine.provided for routine in entry.routines)):
+    if entry is not None and entry.provided == _provided(known, entry.routines):
         return
     requests = [Request(function, checked, dtype, False) for dtype in ("float64", "float32")]
     routines = [known[request] for request in requests if request in known]
-    if not any(routine.provided for routine in routines):
+    whole = next((routine for routine in routines if routine.provided), None)
+    if whole is None:
         return
     codes = [routine.code for routine in routines if routine.code is not None]
     if entry is None:
-        whole = next(routine for routine in routines if routine.provided)
         batches: list[Routine] = []
         made = FastCall(whole.inputs, whole.outputs, partial(_batch, function, batches), batches, function.result)
         entry = known.setdefault((declared, choices), made)
-    provided = (len(known), *(routine.provided for routine in routines))
+    provided = _provided(known, routines)
     entry.routines[:] = routines
     entry.attach(artifact.shell, codes, provided)
-    pairs = [(name, usual, x) for (name, usual), x in zip(declared.choices.items(), choices, strict=True)]
-    texts = [x for name, usual, x in pairs if is_text(name, usual)]
-    others = all(x == usual for name, usual, x in pairs if not is_text(name, usual))
-    named = all(isinstance(x, str) for x in texts)  # a stack of frames has no name
-    if codes and entries is not None and function is declared and others and named:
-        entries.add(id(system), [str(x) for x in texts], entry, artifact.shell)
+    texts = _texts(declared, choices)
+    if codes and entries is not None and function is declared and texts is not None:
+        entries.add(id(system), texts, entry, artifact.shell)
+
+
+def _provided(known: Mapping[Any, Any], routines: Sequence[Routine]) -> tuple[int, ...]:
+    """What changes when more code was compiled."""
+    return (len(known), *(routine.provided for routine in routines))
+
+
+def _texts(declared: Function, choices: tuple[Any, ...]) -> list[str] | None:
+    """The choices by which compiled code can find an entry; None if it cannot: other choices are not the defaults."""
+    texts = []
+    for (name, usual), x in zip(declared.choices.items(), choices, strict=True):
+        if not is_text(name, usual):
+            if x != usual:
+                return None
+        elif not isinstance(x, str):  # a stack of frames has no name
+            return None
+        else:
+            texts.append(str(x))
+    return texts
 
 
 def is_text(name: str, default: Any) -> bool:
@@ -144,27 +170,44 @@ def evaluate(
     find: Callable[[Request], Any] | None = None,
     is_user: bool = False,
 ) -> Any:
-    """Evaluate a function with checked choices on arrays of NumPy, tensors of PyTorch or arrays on a GPU.
+    """Evaluate a function with checked choices on arrays of NumPy, of another library on the CPU, or on a GPU.
 
     ``dtype`` None takes that of the arrays; ``find(request)`` gives a kernel's routine, by default that of the memo.
     ``is_user``: the arrays are a user's, whose quaternions must have unit length.
     """
-    where = function.name
-    require_mass(function, model)
-    given = dict(zip(function.arrays, arrays, strict=True))
-    if f_ext is not None:
-        given["f_ext"] = f_ext
-    side = array_libraries.common_kind(where, tuple(given), tuple(given.values()), out)
-    if side == array_libraries.TENSOR:
+    given = _by_name(function, arrays, f_ext)
 
-        def on_numpy(values: list[Any], out: Any) -> Any:
-            own, force = (values, None) if f_ext is None else (values[:-1], values[-1])
-            return evaluate(function, model, choices, tuple(own), force, out, dtype, find, is_user)
+    def on_numpy(values: Sequence[Any], out: Any) -> Any:
+        own = dict(zip(given, values, strict=True))
+        return _evaluate_on_cpu(function, model, choices, own, out, dtype, find, is_user)
 
-        return array_libraries.with_numpy(where, tuple(given), on_numpy, tuple(given.values()), out)
-    if side == array_libraries.GPU:
+    def on_gpu(values: Sequence[Any], out: Any) -> Any:
+        require_mass(function, model)
         calls = gpu_calls(model, function, choices) if find is None else GpuCalls(function, choices, dtype)
         return calls(model, arrays, f_ext, out, find)
+
+    return by_library(function.name, tuple(given), tuple(given.values()), out, on_numpy, on_gpu)
+
+
+def _by_name(function: Function, arrays: tuple[Any, ...], f_ext: Any) -> dict[str, Any]:
+    """The arrays of a function by name."""
+    given = dict(zip(function.arrays, arrays, strict=True))
+    return given if f_ext is None else {**given, "f_ext": f_ext}
+
+
+def _evaluate_on_cpu(
+    function: Function,
+    model: System,
+    choices: tuple[Any, ...],
+    given: Mapping[str, Any],
+    out: Any = None,
+    dtype: str | None = None,
+    find: Callable[[Request], Any] | None = None,
+    is_user: bool = False,
+) -> Any:
+    """:func:`evaluate` for arrays in CPU memory: by compiled code for numbers, plainly for other scalars."""
+    where, forced = function.name, len(given) > len(function.arrays)
+    require_mass(function, model)
     arguments = [
         batch.Argument(name, x, function.core(model, name), _meaning(function, model, name))
         for name, x in given.items()
@@ -173,24 +216,43 @@ def evaluate(
     if find is not None and prepared.dtype is object and all(map(is_number, _elements(prepared.arrays))):
         arguments = [a._replace(value=x.astype(float)) for a, x in zip(arguments, prepared.arrays, strict=True)]
         prepared = batch.prepare(where, arguments)
-    for name, x in zip(given, prepared.arrays, strict=True) if is_user else ():
-        if function.shape(name) == _CONFIGURATION:
-            require_unit_quaternions(where, model, name, x)
-    traced = prepared.dtype is not object and model.is_traced
-    if traced:
+    if is_user:
+        _require_unit(function, model, prepared.arrays, arguments)
+    if prepared.dtype is object:
+        return _evaluate_plainly(function, model, choices, arguments, forced, out)
+    if model.is_traced:
         arguments = [a._replace(value=x.astype(object)) for a, x in zip(arguments, prepared.arrays, strict=True)]
-    if traced or prepared.dtype is object:
-        return _evaluate_plainly(function, model, choices, arguments, f_ext is not None, out)
+        return _evaluate_plainly(function, model, choices, arguments, forced, out)
     function.require_numeric(where, model)
     kind = dtype or np.dtype(prepared.dtype).name
-    request = Request(function, choices, kind, f_ext is not None)
+    request = Request(function, choices, kind, forced)
     made = find(request) if find is not None else artifact.routine(model, request)
     inputs = [_cast(where, name, x, a, kind) for (name, x), a in zip(given.items(), prepared.arrays, strict=True)]
+    return _run_checked(function, model, choices, made, inputs, prepared.batch, out)
+
+
+def _require_unit(function: Function, model: System, arrays: list[Array], arguments: list[batch.Argument]) -> None:
+    """Raise if a quaternion of a configuration has not unit length."""
+    for argument, x in zip(arguments, arrays, strict=True):
+        if function.shape(argument.name) == _CONFIGURATION:
+            require_unit_quaternions(function.name, model, argument.name, x)
+
+
+def _run_checked(
+    function: Function,
+    model: System,
+    choices: tuple[Any, ...],
+    made: Routine,
+    inputs: list[Array],
+    shape: tuple[int, ...],
+    out: Any,
+) -> Any:
+    """The results of a routine, inspected if compiled code reports one as suspect; ``out`` if it is given."""
     if out is not None:
         inputs = _apart(inputs, out)
-    results, suspect = _run(where, model, made, inputs, prepared.batch, out)
+    results, suspect = _run(function.name, model, made, inputs, shape, out)
     if suspect and function.check_finite:
-        inspect(function, model, choices, made, inputs, prepared.batch, results)
+        inspect(function, model, choices, made, inputs, shape, results)
     if out is not None:
         return out
     return function.pack(tuple(results)) if len(results) > 1 else results[0]

@@ -1,7 +1,7 @@
 """Calls with arrays on NVIDIA's GPUs: of the functions of the library, and of kernels that ``sixd.compile`` makes with
 ``target="cuda"``.
 
-The code is that of the same program as the processor's, for another target; it is kept beside that.
+The code is generated from the same program as the CPU's, for another target, and kept in the same memo.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from sixd.engine import artifact
 from sixd.engine.artifact import make_routine, trace_request
 from sixd.engine.functions import Function, Request, as_function, in_order
 from sixd.engine.result_checks import require_mass, require_regular
-from sixd.engine.targets import cuda
+from sixd.engine.targets import CodeTarget, cuda
 from sixd.errors import DeviceError, ScalarTypeError
 from sixd.model.memo import remember
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, common_kind, kind_of
-from sixd.runtime.cuda.arrays import look, read_array
+from sixd.runtime.arrays.registry import common_library, is_on_gpu, look, read_array
 from sixd.runtime.cuda.device import device
 from sixd.runtime.cuda.routine import MISSED
 from sixd.trace.program import Program
@@ -65,7 +64,7 @@ class GpuCalls:
         try:
             result = routine(names, given, out, partial(self._check, model))
         except DeviceError:
-            common_kind(self.function.name, names, given, out)
+            common_library(self.function.name, names, given, out)
             raise
         return result if out is not None else self.function.pack(result)
 
@@ -76,8 +75,8 @@ class GpuCalls:
         where = self.function.name
         if len(given) != len(names):
             raise ScalarTypeError(f"{where}: got {len(given)} arrays, expected {len(names)}: {', '.join(names)}.")
-        common_kind(where, names, given, out)
-        first = next((k for k, x in enumerate(given) if kind_of(x) == GPU), None)
+        common_library(where, names, given, out)
+        first = next((k for k, x in enumerate(given) if is_on_gpu(x)), None)
         if first is None:  # numbers alone
             raise ScalarTypeError(f"{where}: no argument is on a GPU, as out is. Copy the arguments there.")
         found = read_array(where, names[first], given[first])
@@ -101,14 +100,6 @@ def gpu_calls(system: System, function: Function, choices: tuple[Any, ...]) -> G
     return remember(system, ("gpu", function, choices), lambda: GpuCalls(function, choices))
 
 
-def program_for(request: Request, first: Request, program: Program | None) -> Program | None:
-    """The program of a kernel's request, whose first one has that program; None if it is to be traced.
-
-    A user's function is run once: its program serves for all dtypes.
-    """
-    return program if request.function.own or request.dtype == first.dtype else None
-
-
 def require_numbers(where: str, model: System) -> None:
     """Raise for a model with traced parameters: arrays on a GPU hold numbers, which no trace can take."""
     if model.is_traced:
@@ -118,69 +109,41 @@ def require_numbers(where: str, model: System) -> None:
         )
 
 
-class DeviceKernel:
-    """A function compiled for one model and for GPUs: call it like the function, without the model, with device arrays.
+class CompiledFunction:
+    """A function compiled for one model: what kernels for all targets have in common."""
 
-    Arrays of CuPy, CUDA tensors of PyTorch, and others with ``__cuda_array_interface__`` or DLPack are taken without a
-    copy, and results are of the first one's kind; ``out=`` is filled if given, and must not overlap an argument.
-    Leading dimensions broadcast. A call starts the work on the caller's current stream and returns. Rows in which the
-    function is not defined come back as NaN, inf or very large numbers, and nothing raises: they are counted on the
-    device (``sixd.cuda.check``).
-
-    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype`` (None:
-    that of the arguments), ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx``
-    (the code, as text) and ``program`` (the traced operations), both for float64 unless it was made for float32.
-    """
+    arch = ""  # the architecture of the code, if there is one for all machines of its target
 
     def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
         function = request.function
         self.name, self.model, self.dtype = function.name, model, None if by_arguments else request.dtype
-        self.inputs, self.arch = function.arrays, request.target.machine_key()
+        self.inputs = function.arrays
         self._function, self._request = function, request
         # a user's function is traced now: variables that it closes over may change later
         self._program = None if function.named else trace_request(model, request)
-        self._routines: dict[tuple[bool, str], Any] = {}  # by whether it takes f_ext, and dtype
-        self._recent: Any = None  # the routine of the call before, without f_ext
+        # by target, whether it takes f_ext, and dtype
+        self._routines: dict[tuple[CodeTarget, bool, str], Any] = {}
 
-    def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
-        """Start the computation for arrays on a GPU; see the class."""
-        if f_ext is None and not named and self._recent is not None:
-            result = self._recent.again(arrays, out)
-            if result is not MISSED:
-                return result if out is not None else self._function.pack(result)
-        if f_ext is not None and "f_ext" in self.inputs:
+    def _ordered(self, arrays: tuple[Any, ...], f_ext: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        """The arrays of a call in their order, and its external forces."""
+        if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
             named, f_ext = {**named, "f_ext": f_ext}, None
-        ordered = arrays
         if named or len(arrays) != len(self.inputs):
-            ordered = in_order(self.name, self.inputs, arrays, named)
+            arrays = in_order(self.name, self.inputs, arrays, named)
         if f_ext is not None and not self._function.force:
             raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
-        forced = f_ext is not None
-        names = (*self.inputs, "f_ext") if forced else self.inputs
-        given = (*ordered, f_ext) if forced else ordered
-        on_gpu = (read_array(self.name, n, x).dtype for n, x in zip(names, given, strict=True) if kind_of(x) == GPU)
-        routine = self._routine(forced, self.dtype or next(on_gpu, self._request.dtype))
-        if not forced:
-            self._recent = routine
-        result = routine(names, given, out, self._check)
-        return result if out is not None else self._function.pack(result)
+        return arrays, f_ext
 
-    def _routine(self, forced: bool, dtype: str) -> Any:
-        found = self._routines.get((forced, dtype))
+    def _find(self, request: Request) -> Any:
+        """The routine for the target and the dtype of a request."""
+        key = request.target, request.force, request.dtype
+        found = self._routines.get(key)
         if found is None:
-            request = self._request._replace(force=forced, dtype=dtype)
-            program = None if forced else program_for(request, self._request, self._program)
-            found = self._routines.setdefault((forced, dtype), make_routine(self.model, request, program))
+            # a user's function is run once: its program serves for all dtypes
+            has_program = not request.force and (request.function.own or request.dtype == self._request.dtype)
+            made = make_routine(self.model, request, self._program if has_program else None)
+            found = self._routines.setdefault(key, made)
         return found
-
-    def _check(self, part: Any) -> None:
-        require_mass(self._function, self.model)
-        require_regular(self.name, self.model, part.singular)
-
-    @property
-    def ptx(self) -> str:
-        """The code for row-major arrays, as text; compiled at the first use."""
-        return str(self._routine(False, self._request.dtype).ptx)
 
     @property
     def program(self) -> Program:
@@ -196,5 +159,54 @@ class DeviceKernel:
         raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
 
     def __repr__(self) -> str:
-        dtype = self.dtype or "float64 or float32"
-        return f"<DeviceKernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {dtype}, {self.arch}>"
+        facts = ", ".join([repr(self.model.name), self.dtype or "float64 or float32", *[self.arch] * bool(self.arch)])
+        return f"<{type(self).__name__} {self.name}({', '.join(self.inputs)}) of {facts}>"
+
+
+class DeviceKernel(CompiledFunction):
+    """A function compiled for one model and for GPUs: call it like the function, without the model, with device arrays.
+
+    Arrays of CuPy, CUDA tensors of PyTorch, and others with ``__cuda_array_interface__`` or DLPack are taken without a
+    copy, and results are of the first one's kind; ``out=`` is filled if given, and must not overlap an argument.
+    Leading dimensions broadcast. A call starts the work on the caller's current stream and returns. Rows in which the
+    function is not defined come back as NaN, inf or very large numbers, and nothing raises: they are counted on the
+    device (``sixd.cuda.check``).
+
+    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype`` (None:
+    that of the arguments), ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx``
+    (the code, as text) and ``program`` (the traced operations), both for float64 unless it was made for float32.
+    """
+
+    def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
+        super().__init__(request, model, by_arguments=by_arguments)
+        self.arch = request.target.machine_key()
+        self._recent: Any = None  # the routine of the call before, without f_ext
+
+    def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
+        """Start the computation for arrays on a GPU; see the class."""
+        if f_ext is None and not named and self._recent is not None:
+            result = self._recent.again(arrays, out)
+            if result is not MISSED:
+                return result if out is not None else self._function.pack(result)
+        ordered, f_ext = self._ordered(arrays, f_ext, named)
+        forced = f_ext is not None
+        names = (*self.inputs, "f_ext") if forced else self.inputs
+        given = (*ordered, f_ext) if forced else ordered
+        on_gpu = (read_array(self.name, n, x).dtype for n, x in zip(names, given, strict=True) if is_on_gpu(x))
+        routine = self._routine(forced, self.dtype or next(on_gpu, self._request.dtype))
+        if not forced:
+            self._recent = routine
+        result = routine(names, given, out, self._check)
+        return result if out is not None else self._function.pack(result)
+
+    def _routine(self, forced: bool, dtype: str) -> Any:
+        return self._find(self._request._replace(force=forced, dtype=dtype))
+
+    def _check(self, part: Any) -> None:
+        require_mass(self._function, self.model)
+        require_regular(self.name, self.model, part.singular)
+
+    @property
+    def ptx(self) -> str:
+        """The code for row-major arrays, as text; compiled at the first use."""
+        return str(self._routine(False, self._request.dtype).ptx)

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sixd.engine.artifact import make_routine, shell, trace_request
+from sixd.engine.artifact import shell, trace_request
 from sixd.engine.evaluate import evaluate
-from sixd.engine.functions import Function, Request, as_function, in_order
-from sixd.engine.gpu_calls import DeviceKernel, GpuCalls, program_for
+from sixd.engine.functions import Function, Request
+from sixd.engine.gpu_calls import CompiledFunction, DeviceKernel, GpuCalls
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.engine.request import make_request
-from sixd.engine.targets import CodeTarget, c, cpu
-from sixd.errors import ScalarTypeError
+from sixd.engine.targets import c, cpu
 from sixd.model.system import System
 from sixd.runtime import calls
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import library_of
 from sixd.runtime.cpython import Called, fast_calls
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array
-from sixd.trace.program import Program
 
 
-class Kernel(Called):
+class Kernel(Called, CompiledFunction):
     """A function compiled for one model: call it like the function, without the model.
 
     Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
@@ -42,46 +40,30 @@ class Kernel(Called):
     _provided = 0  # parts of the code
 
     def __init__(self, request: Request, model: System, *, by_arguments: bool = False) -> None:
-        function = request.function
-        self.name, self.model, self.dtype = function.name, model, None if by_arguments else request.dtype
-        self.inputs = function.arrays
-        self._function, self._request = function, request
-        function.require_numeric(f"compile: {function.name}", model)
-        # a user's function is traced now: variables that it closes over may change later
-        self._program = None if function.named else trace_request(model, request)
-        # by target, whether it takes f_ext, and dtype
-        self._routines: dict[tuple[CodeTarget, bool, str], Any] = {}
-        self._plain: dict[str, Routine] = {}  # of these the ones for this processor without f_ext, by dtype
-        self._on_gpu = GpuCalls(function, request.choices, self.dtype)
+        request.function.require_numeric(f"compile: {request.function.name}", model)
+        CompiledFunction.__init__(self, request, model, by_arguments=by_arguments)
+        self._plain: dict[str, Routine] = {}  # the routines for this CPU without f_ext, by dtype
+        self._on_gpu = GpuCalls(request.function, request.choices, self.dtype)
 
     def __call__(self, *arrays: Any, f_ext: Any = None, out: Any = None, **named: Any) -> Any:
         """Handle the calls that compiled code does not: the first, and those with names or uncommon arrays."""
-        if not named and arrays and f_ext is None and kind_of(arrays[0]) == GPU:
+        if not named and arrays and f_ext is None and library_of(arrays[0]).on_gpu:
             return self._on_gpu(self.model, arrays, None, out, self._find)
         if f_ext is None and not named:
             for routine in tuple(self._plain.values()):
                 result = routine.quick(arrays, out)
                 if result is not None:
                     return result if out is not None else self._function.pack(result)
-        if f_ext is not None and "f_ext" in self.inputs:  # a user's function may name an array so
-            named, f_ext = {**named, "f_ext": f_ext}, None
-        ordered = in_order(self.name, self.inputs, arrays, named)
-        if f_ext is not None and not self._function.force:
-            raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
+        ordered, f_ext = self._ordered(arrays, f_ext, named)
         choices = self._request.choices
         result = evaluate(self._function, self.model, choices, ordered, f_ext, out, self.dtype, self._find, True)
         self._use_code()
         return result
 
     def _find(self, request: Request) -> Any:
-        """The routine of this kernel for the target and the dtype of a request."""
-        key = request.target, request.force, request.dtype
-        found = self._routines.get(key)
-        if found is None:
-            program = None if request.force else program_for(request, self._request, self._program)
-            found = self._routines.setdefault(key, make_routine(self.model, request, program))
-            if request.target is cpu and not request.force:
-                self._plain[request.dtype] = found
+        found = CompiledFunction._find(self, request)
+        if request.target is cpu and not request.force:
+            self._plain[request.dtype] = found
         return found
 
     def _use_code(self) -> None:
@@ -101,23 +83,6 @@ class Kernel(Called):
         for code in codes:
             self._plan.set(code)
         self._attach(calls.shell(shell).address("call"), self._plan.address)
-
-    @property
-    def program(self) -> Program:
-        """The traced program: its operations, counted by ``program.count()``."""
-        return self._program or trace_request(self.model, self._request)
-
-    @property
-    def declared(self) -> Function:
-        """The function of this kernel, by which it can be compiled with others, differentiated and exported."""
-        return as_function(self._function, self._request.choices)
-
-    def __reduce__(self) -> Any:
-        raise TypeError(f"kernel {self.name} cannot be pickled. Pickle the model, and call sixd.compile again.")
-
-    def __repr__(self) -> str:
-        dtype = self.dtype or "float64 or float32"
-        return f"<Kernel {self.name}({', '.join(self.inputs)}) of {self.model.name!r}, {dtype}>"
 
 
 def compile(

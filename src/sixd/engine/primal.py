@@ -34,7 +34,8 @@ Row = dict[str, Any]  # the inputs of a function by name
 class Primal(NamedTuple):
     """A function to be differentiated: its request, names of inputs, of those differentiated by, of parameters.
 
-    ``ambient``: configurations are arrays like others, so that slopes are by their nq entries, not by velocities.
+    ``ambient``: configurations are arrays like others, so that derivatives are with respect to their nq
+    entries, not to velocities.
     """
 
     request: Request
@@ -78,9 +79,9 @@ class Primal(NamedTuple):
             found.extend(graph.entries(rate))
         return found
 
-    def pulled(self, model: System, graph: Graph, x: Row, slopes: Sequence[Any]) -> tuple[Any, ...]:
-        """The gradients of the inputs, in the tangent space, from the slopes by these scalars."""
-        system, at = self._system(model, x), iter(slopes)
+    def pulled(self, model: System, graph: Graph, x: Row, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """The gradients of the inputs, in the tangent space, from those with respect to these scalars."""
+        system, at = self._system(model, x), iter(gradients)
         found: list[Any] = []
         for name in self.by:
             own = [next(at) for _ in graph.entries(x[name])]
@@ -191,7 +192,7 @@ def request_of(derived: Derived) -> Request:
             request = Request(made, (), dtype_of_trace(row), f_ext is not None)
             return _only(replay(trace_request(model, request), row if f_ext is None else (*row, f_ext)))
         x = dict(zip(primal.names, row, strict=False))
-        graph = scalars[0].graph if scalars else Graph()  # none of a model without freedoms
+        graph = scalars[0].graph if scalars else Graph()  # none of a model without degrees of freedom
         before, graph.implicit = graph.implicit, True
         try:
             found = one(model, graph, x, row[count:], f_ext)

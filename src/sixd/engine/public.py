@@ -104,6 +104,33 @@ class PublicFunction(Called):
         return f"<function {self.__qualname__} of sixd>"
 
 
+def _entry_lines(system: str, arrays: list[str], options: list[str], framed: bool) -> list[str]:
+    """The lines that call the memo's entry for plain arrays, if the options have their defaults."""
+    same = " and ".join(f"{name} is default_{name}" for name in options if name != "out") or "True"
+    row = ", ".join(arrays)
+    result = f"entry({row}) if out is None else entry({row}, out=out)" if "out" in options else f"entry({row})"
+    return [
+        f"    if {same}:",
+        f"        entry = entries.get(id({system}))",
+        *["        if entry is not None: entry = entry.get(frame) if type(frame) is str else None"] * framed,
+        "        if entry is not None:",
+        f"            result = {result}",
+        "            if result is not None: return result",
+        "    else: entry = None",
+    ]
+
+
+def _call_lines(declared: Function, system: str, arrays: list[str], has_out: bool) -> list[str]:
+    """The lines that evaluate the function in general."""
+    row, force, out = ", ".join(arrays), "f_ext" if declared.force else "None", "out" if has_out else "None"
+    choices = "".join(f"{name}, " for name in declared.choices)
+    given, lines = f"({row},)", []
+    if declared.timed:
+        lines = [f"    require_system({declared.name!r}, {system})"]
+        given = f"({row},) if takes_time({system}) else ({', '.join(arrays[:-1])},)"
+    return [*lines, f"    return call(declared, {system}, {given}, {force}, {out}, ({choices}), entries, entry)"]
+
+
 def _front(function: Callable[..., Any], declared: Function) -> Any:
     """The function that users call.
 
@@ -114,28 +141,15 @@ def _front(function: Callable[..., Any], declared: Function) -> Any:
     names, options = [p.name for p in parameters], [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     positional = names[: len(names) - len(options)]
     system, arrays = names[0], [p.name for p in _arrays(parameters[1:])]
-    row = ", ".join(arrays)
     defaults = ", ".join(f"{name}=default_{name}" for name in options)
     source = [f"def front({', '.join(positional)}{f', *, {defaults}' if options else ''}):"]
     framed = "frame" in declared.choices
     direct = declared.adapt is None
     if direct and len(arrays) == len(declared.arrays):
-        # with the options at their defaults the memo may have its entry
-        same = " and ".join(f"{name} is default_{name}" for name in options if name != "out") or "True"
-        source += [f"    if {same}:", f"        entry = entries.get(id({system}))"]
-        if framed:
-            source += ["        if entry is not None: entry = entry.get(frame) if type(frame) is str else None"]
-        result = f"entry({row}) if out is None else entry({row}, out=out)" if "out" in names else f"entry({row})"
-        source += ["        if entry is not None:", f"            result = {result}"]
-        source += ["            if result is not None: return result", "    else: entry = None"]
+        source += _entry_lines(system, arrays, options, framed)
     else:
         source += ["    entry = None"]
-    if declared.timed:
-        source += [f"    require_system({declared.name!r}, {system})"]
-    given = f"({row},) if takes_time({system}) else ({', '.join(arrays[:-1])},)" if declared.timed else f"({row},)"
-    force, out = ("f_ext" if declared.force else "None"), ("out" if "out" in names else "None")
-    choices = "".join(f"{name}, " for name in declared.choices)
-    source += [f"    return call(declared, {system}, {given}, {force}, {out}, ({choices}), entries, entry)"]
+    source += _call_lines(declared, system, arrays, "out" in names)
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters if p.name in options}
     space |= {"declared": declared, "call": call, "takes_time": takes_time, "require_system": require_system}
     exec(compile("\n".join(source), f"<sixd.{declared.name}>", "exec"), space)

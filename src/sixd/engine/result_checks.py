@@ -86,7 +86,7 @@ def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
 
 
 def _conditions(model: System, prescribed: frozenset[int], q: Array) -> Array:
-    """The condition (n,) of M, restricted to the freedoms that are solved for, at each q (n, nq)."""
+    """The condition (n,) of M, restricted to the DoF that are solved for, at each q (n, nq)."""
     usual = usual_sizes(model, prescribed).size
     if is_large(model):
         return np.array([estimated_condition(model, row, prescribed, usual) for row in q])

@@ -1,6 +1,6 @@
 """Targets: the machines and languages for which programs are compiled. A new target is one more object here.
 
-``cpu`` produces machine code for this processor; ``cuda(arch)`` code for NVIDIA's GPUs; ``c`` and ``js`` produce source
+``cpu`` produces machine code for this CPU; ``cuda(arch)`` code for NVIDIA's GPUs; ``c`` and ``js`` produce source
 text of the same programs.
 """
 
@@ -110,9 +110,9 @@ def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0
 
 
 @cache
-def _processor() -> str:
-    """What distinguishes processors: on x86-64 their features as NumPy reports them, without LLVM; elsewhere LLVM's,
-    for which code is made. Of ARM processors NumPy does not report all, and LLVM loads their code anyway."""
+def _cpu_features() -> str:
+    """What distinguishes CPUs: on x86-64 their features as NumPy reports them, without LLVM; elsewhere LLVM's,
+    for which code is made. NumPy does not report all features of ARM CPUs, and LLVM loads their code anyway."""
     with FORKS_WAIT:
         import platform
 
@@ -145,7 +145,7 @@ def _emit_js(program: Program | Recipe, programs: Mapping[str, Program] | None =
     return emit_js(program)
 
 
-cpu = CodeTarget("cpu", _emit_machine_code, _processor, Routine, Rollout, load_step)
+cpu = CodeTarget("cpu", _emit_machine_code, _cpu_features, Routine, Rollout, load_step)
 c = CodeTarget("c", _emit_c)
 js = CodeTarget("js", _emit_js)
 

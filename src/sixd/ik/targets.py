@@ -15,7 +15,7 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError
 from sixd.ik.task_rows import FrameTask, total_mass
 from sixd.model.joints.base import parse_axis
 from sixd.model.system import System
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, require_unmasked
 from sixd.spatial.scalar import Array, is_number
 

@@ -13,7 +13,7 @@ from sixd.model.model import Model
 from sixd.model.parts import Finding
 from sixd.model.system import System, require_system
 from sixd.model.validate import inertia_finding, property_findings
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import ArrayLike, is_object
 

@@ -1,11 +1,11 @@
 """The functions of the library on JAX arrays, for ``jax.jit``, ``jax.vmap``, ``jax.grad`` and ``jax.jvp``.
 
 Each function has the name and the arguments of sixd's own, without ``out``; the model is a Python object that jitted
-functions close over. It runs the compiled code of sixd, with the same bits on the processor, through ``jax.ffi``:
+functions close over. It runs the compiled code of sixd, with the same bits on the CPU, through ``jax.ffi``:
 nothing is translated to JAX, so that tracing and compiling a jitted function takes milliseconds more. Derivatives of
 every order are compiled code, too, made when JAX asks for them.
 
-Leading dimensions broadcast. Arrays are float32, or float64 after ``jax.config.update("jax_enable_x64", True)``; code
+Batch dimensions broadcast. Arrays are float32, or float64 after ``jax.config.update("jax_enable_x64", True)``; code
 of mixed arguments is that of the wider. Nothing raises for the values of arrays, in jit or outside of it: rows in which
 a function is not defined, such as forward dynamics with a singular mass matrix, come back as NaN or inf. A model whose
 mass matrix is singular everywhere is refused when the function is compiled.
@@ -17,7 +17,7 @@ along one.
 ``step`` and ``rollout`` move a model through time, differentiably.
 
 On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses, and
-``sixd.cuda.check()`` counts rows that are not finite. On the processor a call runs on one thread. Split arrays over
+``sixd.cuda.check()`` counts rows that are not finite. On the CPU a call runs on one thread. Split arrays over
 devices by ``jax.shard_map``: without it JAX gathers them for a call.
 
 At the first use XLA calls the handler once with a known answer. If a version of jax fails this check, functions run

@@ -16,6 +16,7 @@ from sixd.jax.operators import Operator, Shape, operator_of
 from sixd.jax.primitives import bind, call_p
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
+from sixd.runtime.batch import common_batch
 from sixd.spatial.scalar import is_zero
 
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
@@ -120,11 +121,7 @@ def call(where: str, operator: Operator, names: tuple[str, ...], arrays: list[An
                 f"{where}: {name} has shape {x.shape}, expected {expected} for model {operator.system.name!r}."
             )
         leading.append(x.shape[:split])
-    try:
-        batch = np.broadcast_shapes(*leading)
-    except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, leading, strict=True))
-        raise ShapeError(f"{where}: leading dimensions do not broadcast: {listed}.") from None
+    batch = common_batch(where, names, leading)
 
     def fit(x: Any, shape: Shape, core: Shape) -> Any:
         if x.dtype != operator.dtype:

@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 class Operator:
     """A request of a system: ``inputs`` and ``outputs`` are the core shapes of its arrays."""
 
-    head = 0  # inputs before the others that only the processor's code takes
+    head = 0  # inputs before the others that only the CPU's code reads
     tail: tuple[int, ...] = ()  # further arguments of a kernel
 
     def __init__(self, system: System, request: Request, key: tuple[Any, ...], outputs: tuple[Shape, ...]) -> None:

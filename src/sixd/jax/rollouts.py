@@ -44,7 +44,7 @@ class JaxRollout:
         self._pairs: dict[CodeTarget, Pair] = {}
 
     def pair(self, platform: str) -> Pair:
-        """The code for the processor ("cpu") or for GPUs."""
+        """The code for the CPU ("cpu") or for GPUs."""
         target = cpu if platform == "cpu" else cuda(own_architecture(_WHERE))
         if target not in self._pairs:
             made = forward_backward_steps(self.problem, self.method, self.dtype, None, target, _ALONG)
@@ -168,19 +168,19 @@ def _back(rolled: JaxRollout, dt: float, t: float, kept: Any, weights: tuple[Any
     fixed = _fixed(rolled, pair, constants, dt, t)
     given = [*zeros, *fixed, *(series[name] for name in pair.series), taus]
     found = dict(zip(pair.gradients, _call(rolled, taus.shape[-2], given, back=True), strict=True))
-    slopes = [found[name] + by[name][..., 0, :] for name in _ALONG]
-    slopes += [found[TAU], *(found[f"constant {name}"] for name in rolled.constants)]
-    return (tuple(_fitted(x, a.shape, unsolved) for x, a in zip(slopes, arrays, strict=True)),)
+    gradients = [found[name] + by[name][..., 0, :] for name in _ALONG]
+    gradients += [found[TAU], *(found[f"constant {name}"] for name in rolled.constants)]
+    return (tuple(_fitted(x, a.shape, unsolved) for x, a in zip(gradients, arrays, strict=True)),)
 
 
-def _fitted(slope: Any, shape: Shape, unsolved: Any) -> Any:
+def _fitted(gradient: Any, shape: Shape, unsolved: Any) -> Any:
     """A gradient summed over the rows that an input has not; NaN where impulses were not found."""
     if unsolved is not None:
-        bad = (unsolved > 0).reshape(unsolved.shape + (1,) * (slope.ndim - unsolved.ndim))
-        slope = jnp.where(bad, jnp.nan, slope)
-    extra = slope.ndim - len(shape)
-    ones = tuple(extra + k for k, n in enumerate(shape) if n == 1 and slope.shape[extra + k] != 1)
-    return slope.sum((*range(extra), *ones), keepdims=True).reshape(shape) if extra or ones else slope
+        bad = (unsolved > 0).reshape(unsolved.shape + (1,) * (gradient.ndim - unsolved.ndim))
+        gradient = jnp.where(bad, jnp.nan, gradient)
+    extra = gradient.ndim - len(shape)
+    ones = tuple(extra + k for k, n in enumerate(shape) if n == 1 and gradient.shape[extra + k] != 1)
+    return gradient.sum((*range(extra), *ones), keepdims=True).reshape(shape) if extra or ones else gradient
 
 
 def _fixed(rolled: JaxRollout, pair: Pair, constants: Sequence[Any], dt: float, t: float) -> list[Any]:

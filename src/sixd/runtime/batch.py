@@ -13,9 +13,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError
-from sixd.runtime.array_libraries import GPU, kind_of, on_gpu
+from sixd.errors import DeviceError, ScalarTypeError, ShapeError
+from sixd.runtime.arrays.interface import NUMBERS, NativeLibrary
+from sixd.runtime.arrays.layouts import layout_of
+from sixd.runtime.arrays.numpy_arrays import NUMPY
+from sixd.runtime.arrays.registry import maker_of, read_array, require_cpu
 from sixd.spatial.scalar import Array, require_scalars
+
+Shape = tuple[int, ...]
 
 
 class Argument(NamedTuple):
@@ -64,11 +69,44 @@ class Prepared(NamedTuple):
     dtype: Any
 
 
-def prepare(where: str, arguments: list[Argument]) -> Prepared:
-    """The arguments as arrays whose cores and batch dimensions fit."""
+def prepare(where: str, arguments: Sequence[Argument], library: NativeLibrary = NUMPY) -> Prepared:
+    """The arguments as arrays of a library whose cores, dtypes and batch dimensions fit; raise if they are others.
+
+    Numbers of arrays on a GPU are not read.
+    """
+    arrays, shapes, dtype = (_read_on_gpu if library.on_gpu else _read)(where, arguments)
+    return Prepared(arrays, common_batch(where, [a.name for a in arguments], shapes), dtype)
+
+
+def _read(where: str, arguments: Sequence[Argument]) -> tuple[list[Any], list[Shape], Any]:
+    """The arguments as NumPy arrays, the batch shape of each, and the dtype of results."""
     arrays = [_to_array(where, a) for a in arguments]
     shapes = [x.shape[: x.ndim - len(a.core)] for a, x in zip(arguments, arrays, strict=True)]
-    return Prepared(arrays, common_batch(where, [a.name for a in arguments], shapes), _result_dtype(arrays))
+    return arrays, shapes, _result_dtype(arrays)
+
+
+def _read_on_gpu(where: str, arguments: Sequence[Argument]) -> tuple[list[Any], list[Shape], Any]:
+    """The same for arrays on one GPU; plain numbers for scalars are copied there."""
+    numbers = [a.core == () and type(a.value) in NUMBERS for a in arguments]
+    like = arguments[numbers.index(False)].value
+    first = read_array(where, "an array", like)
+    arrays: list[Any] = []
+    shapes: list[Shape] = []
+    for (name, x, core, _), is_number in zip(arguments, numbers, strict=True):
+        if is_number:
+            arrays.append(maker_of(where, like).full(like, (), float(x)))
+            shapes.append(())
+            continue
+        array = read_array(where, name, x)
+        if array.dtype != first.dtype:
+            raise ScalarTypeError(
+                f"{where}: {name} holds {array.dtype}, but others {first.dtype}, expected one dtype. Convert it."
+            )
+        if array.device != first.device and min(array.device, first.device) >= 0:
+            raise DeviceError(f"{where}: {name} is on another GPU than others, expected all on one. Copy it.")
+        arrays.append(x)
+        shapes.append(layout_of(where, name, array, core).batch)
+    return arrays, shapes, np.dtype(first.dtype).type
 
 
 def broadcast(where: str, arguments: list[Argument]) -> Prepared:
@@ -118,8 +156,7 @@ def _as_numpy(where: str, name: str, value: Any, core: tuple[int, ...]) -> Array
 
 
 def _foreign(where: str, name: str, value: Any) -> Exception:
-    if kind_of(value) == GPU:
-        return on_gpu(where, name, value)
+    require_cpu(where, **{name: value})
     kind = f"{type(value).__module__}.{type(value).__name__}"
     return ScalarTypeError(
         f"{where}: {name} is a {kind} that NumPy cannot read, expected an array in the memory of the CPU. "
@@ -146,11 +183,16 @@ def _dots(core: tuple[int, ...]) -> str:
     return "(" + ", ".join(["...", *(str(n) for n in core)]) + ")"
 
 
-def common_batch(where: str, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape to which the leading dimensions of arrays broadcast."""
+def common_batch(
+    where: str,
+    names: Sequence[str],
+    shapes: Sequence[tuple[int, ...]],
+    rule: Callable[..., tuple[int, ...]] = np.broadcast_shapes,
+) -> tuple[int, ...]:
+    """The shape to which the batch dimensions of arrays broadcast; ``rule(*shapes)`` is that of their library."""
     try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
+        return tuple(rule(*shapes))
+    except (ValueError, RuntimeError):
         listed = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(names, shapes, strict=True))
         raise ShapeError(
             f"{where}: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."

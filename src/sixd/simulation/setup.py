@@ -24,10 +24,10 @@ from sixd.model.manifold import require_unit_quaternions
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, NUMPY_LIBRARY, kind_of
+from sixd.runtime.arrays.interface import NativeLibrary
+from sixd.runtime.arrays.numpy_arrays import NUMPY
+from sixd.runtime.arrays.registry import is_on_gpu, native_library, read_array
 from sixd.runtime.batch import Argument, prepare
-from sixd.runtime.cuda.arguments import gpu_of, prepare_on_gpu
-from sixd.runtime.cuda.arrays import Library, library_of
 from sixd.runtime.cuda.device import device
 from sixd.simulation.arguments import Seed
 from sixd.simulation.controller import SampledController, can_be_compiled, classify_controller, require_pure
@@ -57,7 +57,7 @@ class Setup:
     constants: dict[str, Any]
     dtype: str
     sampled: SampledController | None
-    library: Library = NUMPY_LIBRARY
+    library: NativeLibrary = NUMPY
     target: CodeTarget = cpu
 
     @cached_property
@@ -148,8 +148,7 @@ def make_setup(
         draw = named_start(where, system, q)
         q = draw(rng) if callable(draw) else draw
     arguments = _arguments(where, run, problem, q, qd, tau, steps, is_sampled=sampled is not None)
-    read = _read_on_gpu if on_gpu else _read
-    arrays, batch, dtype, library = read(where, system, arguments)
+    arrays, batch, dtype, library = _read(where, system, arguments)
     if any(str(s) not in run.parameters for s in system.symbols):
         system.require_numeric(where)
     sticks = on_gpu or "friction" not in run.parameters or bool(arrays["friction"].any())
@@ -161,7 +160,7 @@ def make_setup(
         arrays["tau"] = np.zeros((rows, system.nv), dtype)
     internal = _internal_states(problem, library, like, rows, dtype)
     constants = {name: arrays[name] for name in problem.constants}
-    target = cuda(device(where, gpu_of(where, like)).architecture) if on_gpu else cpu
+    target = cuda(device(where, max(read_array(where, "q", like).device, 0)).architecture) if on_gpu else cpu
     setup = Setup(problem, batch, like, arrays["qd"], internal, constants, dtype, sampled, library, target)
     _require_start(setup, start)
     return setup
@@ -197,7 +196,7 @@ def _arguments(
     return arguments
 
 
-def _internal_states(problem: Problem, library: Library, like: Array, rows: int, dtype: str) -> Array:
+def _internal_states(problem: Problem, library: NativeLibrary, like: Array, rows: int, dtype: str) -> Array:
     """Return the states u (rows, nu) of the force elements at the start, as an array of the library of ``like``."""
     if not problem.forces:
         return library.full(like, (rows, 0), 0.0)
@@ -211,8 +210,7 @@ def _internal_states(problem: Problem, library: Library, like: Array, rows: int,
 
 def are_on_gpu(q: object, qd: object, tau: object, run: Scenario) -> bool:
     """Return whether one of the arrays of a run is on a GPU."""
-    arguments = (q, qd, tau, run.controller, run.f_ext, *run.parameters.values())
-    return GPU in [kind_of(x) for x in arguments if x is not None]
+    return is_on_gpu(q, qd, tau, run.controller, run.f_ext, *run.parameters.values())
 
 
 def _not_compiled(where: str, on_gpu: bool) -> ScalarTypeError:
@@ -230,52 +228,60 @@ def _not_compiled(where: str, on_gpu: bool) -> ScalarTypeError:
 
 def _read(
     where: str, system: System, arguments: Mapping[str, Argument]
-) -> tuple[dict[str, Any], tuple[int, ...], str, Library]:
-    """Return copies (rows, core) of all arguments by name, the batch's shape, the dtype and the library.
+) -> tuple[dict[str, Any], tuple[int, ...], str, NativeLibrary]:
+    """Return all arguments by name as arrays (rows, core), the batch's shape, the dtype and the library.
 
-    There is one row for all if an array has no batch, but q and qd have all rows.
+    There is one row for all if an array has no batch, but q and qd have all rows. NumPy's arrays are copied; those on a
+    GPU only where their layout requires it.
     """
-    single = getattr(arguments["q"].value, "dtype", None) == np.float32
-    starts = {"q": system.initial_configuration, "qd": lambda: np.zeros(system.nv, np.float32 if single else float)}
-    known = {k: a._replace(value=starts[k]()) if a.value is None and k in starts else a for k, a in arguments.items()}
-    prepared, batch, kind = prepare(where, list(known.values()))
+    q = arguments["q"].value
+    if isinstance(q, str):
+        raise ScalarTypeError(f"{where}: q is {q!r}, expected an array on the GPU, as other arguments are.")
+    library = native_library(where, [a.name for a in arguments.values()], [a.value for a in arguments.values()])
+    known = _with_start(where, system, arguments, library)
+    prepared, batch, kind = prepare(where, list(known.values()), library)
     if kind is object:
         raise ScalarTypeError(f"{where}: arguments hold objects, expected numbers. For symbols see sixd.equations.")
     dtype = np.dtype(kind).name
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Any] = {}
     for (name, argument), x in zip(known.items(), prepared, strict=True):
-        core = argument.core
-        shape = batch if name in starts or x.ndim > len(core) else ()
-        rows = np.ascontiguousarray(np.broadcast_to(x.astype(dtype), shape + core))
-        arrays[name] = rows.reshape((math.prod(shape), *core))
-        if name not in starts and not np.isfinite(rows).all():  # NaN in a state stays in its row
-            raise ScalarTypeError(f"{where}: {argument.name} holds NaN or infinity, expected finite numbers.")
+        own = tuple(x.shape[: x.ndim - len(argument.core)])
+        shape = batch if name in ("q", "qd") or own else ()
+        if not library.on_gpu or own != shape:
+            x = library.rows(x if library.on_gpu else x.astype(dtype), shape + argument.core)
+        arrays[name] = x.reshape((math.prod(shape), *argument.core))
+    if not library.on_gpu:
+        _require_numbers(where, system, known, arrays, batch)
+    return arrays, batch, dtype, library
+
+
+def _with_start(
+    where: str, system: System, arguments: Mapping[str, Argument], library: NativeLibrary
+) -> dict[str, Argument]:
+    """Return the arguments, with the state of the model where q or qd is None."""
+    starts = {"q": system.initial_configuration, "qd": lambda: np.zeros(system.nv)}
+    missing = [name for name in starts if arguments[name].value is None]
+    known = dict(arguments)
+    if not library.on_gpu:
+        dtype = np.dtype("float32" if getattr(arguments["q"].value, "dtype", None) == np.float32 else float)
+        return known | {name: known[name]._replace(value=starts[name]().astype(dtype)) for name in missing}
+    like = next(a.value for a in arguments.values() if is_on_gpu(a.value))
+    for name in missing:
+        start = starts[name]().astype(read_array(where, name, like).dtype)
+        known[name] = known[name]._replace(value=library.upload(like, start))
+    return known
+
+
+def _require_numbers(
+    where: str, system: System, known: Mapping[str, Argument], arrays: Mapping[str, Array], batch: tuple[int, ...]
+) -> None:
+    """Raise for constants that are not finite, for negative friction, and for quaternions that are not unit."""
+    for name, x in arrays.items():
+        if name not in ("q", "qd") and not np.isfinite(x).all():  # NaN in a state stays in its row
+            raise ScalarTypeError(f"{where}: {known[name].name} holds NaN or infinity, expected finite numbers.")
     if "friction" in arrays and (arrays["friction"] < 0).any():
         raise ScalarTypeError(f"{where}: parameters: friction is negative in some entry, expected at least 0.")
     require_unit_quaternions(where, system, "q", arrays["q"].reshape((*batch, system.nq)))
-    return arrays, batch, dtype, NUMPY_LIBRARY
-
-
-def _read_on_gpu(
-    where: str, system: System, arguments: Mapping[str, Argument]
-) -> tuple[dict[str, Any], tuple[int, ...], str, Library]:
-    """As :func:`_read`, for arrays on a GPU, which are not copied where their layout allows that."""
-    if isinstance(arguments["q"].value, str):
-        name = arguments["q"].value
-        raise ScalarTypeError(f"{where}: q is {name!r}, expected an array on the GPU, as other arguments are.")
-    given = {k: a for k, a in arguments.items() if a.value is not None}
-    prepared, batch, kind = prepare_on_gpu(where, list(given.values()))
-    found, arrays = dict(zip(given, prepared, strict=True)), {}
-    like = next(a.value for a in given.values() if kind_of(a.value) == GPU)
-    library, dtype = library_of(where, like), np.dtype(kind)
-    starts = {"q": system.initial_configuration, "qd": lambda: np.zeros(system.nv)}
-    for name, argument in arguments.items():
-        core = argument.core
-        x = found[name] if name in found else library.upload(like, starts[name]().astype(dtype))
-        own = tuple(x.shape[: x.ndim - len(core)])
-        shape = batch if name in starts or own else ()
-        arrays[name] = (x if own == shape else library.rows(x, shape + core)).reshape((math.prod(shape), *core))
-    return arrays, batch, dtype.name, library
 
 
 def named_start(where: str, system: System, name: str) -> Any:

@@ -7,7 +7,7 @@ one dies, its code is dropped. All other parts are read anew at each call.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import CellType, FunctionType
@@ -17,7 +17,7 @@ import numpy as np
 
 from sixd.model.memo import add_index, known_of
 from sixd.model.system import System
-from sixd.runtime.array_libraries import are_tensors, with_numpy
+from sixd.runtime.arrays.registry import by_library, needs_numpy
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.controller import independent_copy
 from sixd.simulation.setup import make_problem, require_inertia
@@ -45,14 +45,14 @@ def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, A
             return result
     require_fixed_steps(where, run.method)
     t = finite_time(where, t)
-    if are_tensors(q, qd, run.controller, run.f_ext):
+    if needs_numpy(q, qd, run.controller, run.f_ext):
 
-        def on_numpy(values: list[Any], _: Any) -> Any:
+        def on_numpy(values: Sequence[Any], _: Any) -> Any:
             q, qd, controller, f_ext = values
             return step_run(where, replace(run, controller=controller, f_ext=f_ext), q, qd, t)
 
         values = q, qd, run.controller, run.f_ext
-        return with_numpy(where, ("q", "qd", "controller", "f_ext"), on_numpy, values, None)
+        return by_library(where, ("q", "qd", "controller", "f_ext"), values, None, on_numpy)
     new = _begin(run) if code is None and not run.parameters else None  # before functions are traced
     result = advanced(where, run, q, qd, h, t, code or new, None, code is not None)
     if new is not None and not new.is_empty:
@@ -223,15 +223,15 @@ class Stepper:
         if result is not None:
             return result
         t = finite_time(_STEPPER, t)
-        if are_tensors(q, qd, tau, self._f_ext):
+        if needs_numpy(q, qd, tau, self._f_ext):
 
-            def on_numpy(values: list[Any], _: Any) -> Any:
+            def on_numpy(values: Sequence[Any], _: Any) -> Any:
                 q, qd, tau, f_ext = values
                 run = self._run if f_ext is None else replace(self._run, f_ext=f_ext)
                 return advanced(_STEPPER, run, q, qd, self._h, t, code, tau, checked=True)
 
             values = q, qd, tau, self._f_ext
-            return with_numpy(_STEPPER, ("q", "qd", "tau", "f_ext"), on_numpy, values, None)
+            return by_library(_STEPPER, ("q", "qd", "tau", "f_ext"), values, None, on_numpy)
         return advanced(_STEPPER, self._run, q, qd, self._h, t, code, tau, checked=True)
 
     def _sample(self, q: Any, qd: Any, t: Any) -> Array:

@@ -83,9 +83,9 @@ class Call(Handled):
         """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
         return self._derivative("gradient", by)
 
-    def slope(self, by: tuple[int, ...]) -> Call:
+    def derivative(self, by: tuple[int, ...]) -> Call:
         """The call (x…, dx…) -> dy, the derivative along directions of the inputs of these numbers."""
-        return self._derivative("slope", by)
+        return self._derivative("derivative", by)
 
     def _derivative(self, kind: str, by: tuple[int, ...]) -> Call:
         found = self._derivatives.get((kind, by))
@@ -133,7 +133,7 @@ def _results(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
 
 def _shapes(arrays: Sequence[torch.Tensor], handle: int) -> list[torch.Tensor]:
     made = handled(handle)
-    batch = batch_of(arrays, made.dimensions)
+    batch = batch_of(made.names, arrays, made.dimensions)
     return [arrays[0].new_empty((*batch, *core)) for core in made.outputs]
 
 
@@ -158,10 +158,10 @@ def _gradient(ctx: Any, needed: Sequence[bool], weights: Sequence[torch.Tensor])
     return gradients
 
 
-def _slope(ctx: Any, rates: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+def _rates(ctx: Any, rates: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
     by = tuple(k for k, rate in enumerate(rates) if rate is not None)
     arrays = ctx.saved_tensors
-    made = _followed(ctx.made, ctx.made.slope(by))
+    made = _followed(ctx.made, ctx.made.derivative(by))
     return run([*arrays, *(rates[k].expand_as(arrays[k]) for k in by)], made.handle)  # type: ignore[union-attr]
 
 
@@ -176,7 +176,7 @@ def _mapped(size: int, dims: Sequence[int | None], arrays: Sequence[torch.Tensor
     return run(mapped(size, arrays, dims, handled(facts[0]).dimensions), *facts)
 
 
-run = transformed(operator, _remember, _gradient, _mapped, _slope)
+run = transformed(operator, _remember, _gradient, _mapped, _rates)
 
 
 @torch.library.custom_op("sixd::call_into", mutates_args={"out"})

@@ -37,6 +37,7 @@ class TorchRollout(Handled):
         self._equations = equations(where, run, dtype)
         problem = self._equations(system)
         self.constants: dict[str, Shape] = {k: x for k, x in problem.constants.items() if k != "tau"}
+        self.names = ("q", "qd", "controls", *self.constants)
         self.dimensions = (1, 1, 2, *map(len, self.constants.values()))
         self.start = np.concatenate([np.zeros(0), *(force.start(system) for force in problem.forces)])
         self._pairs: dict[CodeTarget, Pair] = {}
@@ -66,7 +67,7 @@ class TorchRollout(Handled):
     def there(self, arrays: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
         """The records, and the number of failures."""
         q, *_ = arrays
-        batch = batch_of(arrays, self.dimensions)
+        batch = batch_of(self.names, arrays, self.dimensions)
         rows, steps, pair = math.prod(batch), arrays[2].shape[-2], self.pair(q.device)
         own = [_rows(x, n, batch) for x, n in zip(arrays, self.dimensions, strict=True)]
         state = {name: q.new_zeros((rows, *core)) for name, core in pair.state.items()}
@@ -144,7 +145,7 @@ def _there(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> 
 
 def _shapes(arrays: Sequence[torch.Tensor], handle: int, dt: float, t: float) -> list[torch.Tensor]:
     made, q = handled(handle), arrays[0]
-    batch, steps = batch_of(arrays, made.dimensions), arrays[2].shape[-2]
+    batch, steps = batch_of(made.names, arrays, made.dimensions), arrays[2].shape[-2]
     found = [q.new_empty((*batch, steps + 1, *core)) for core in made.records(q.device).values()]
     return [*found, q.new_empty(batch)] if made.counts(q.device) else found
 
@@ -208,8 +209,9 @@ def _mapped_gradient(
     shapes = made.records(tensors[0].device)
     dimensions = [*(len(core) + 1 for core in shapes.values()), *made.dimensions[2:], 2, 2]
     moved = mapped(size, tensors, dims, dimensions)
+    names = [*shapes, *made.names[2:], *(f"weight of {name}" for name in _ALONG)]
     # records and weights have all rows
-    batch, whole = batch_of(moved, dimensions), {*range(len(shapes)), len(moved) - 2, len(moved) - 1}
+    batch, whole = batch_of(names, moved, dimensions), {*range(len(shapes)), len(moved) - 2, len(moved) - 1}
     pairs = enumerate(zip(moved, dimensions, strict=True))
     given = [x.expand((*batch, *x.shape[x.ndim - n :])) if k in whole else x for k, (x, n) in pairs]
     return run_gradient(given, *facts)

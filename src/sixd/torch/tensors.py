@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
+from sixd.runtime.batch import common_batch
 
 Shape = tuple[int, ...]
 NAMES = {torch.float64: "float64", torch.float32: "float32"}
@@ -83,16 +84,14 @@ def checked_out(
     return found
 
 
-def batch_of(tensors: Sequence[torch.Tensor], dimensions: Sequence[int]) -> tuple[int, ...]:
-    """The shape to which the leading dimensions broadcast; ``dimensions``: how many of each tensor are not leading."""
-    leading = [x.shape[: x.ndim - n] for x, n in zip(tensors, dimensions, strict=True)]
-    try:
-        return tuple(torch.broadcast_shapes(*leading))
-    except RuntimeError:
-        listed = ", ".join(str(tuple(shape)) for shape in leading)
-        raise ShapeError(
-            f"sixd.torch: the batch dimensions do not broadcast: {listed}. Give them equal lengths, or 1."
-        ) from None
+def batch_of(names: Sequence[str], tensors: Sequence[torch.Tensor], dimensions: Sequence[int]) -> tuple[int, ...]:
+    """The shape to which the batch dimensions broadcast; ``dimensions``: the number of core dimensions of each tensor.
+
+    PyTorch's own rule keeps sizes that torch.compile does not know yet.
+    """
+    batches = [x.shape[: x.ndim - n] for x, n in zip(tensors, dimensions, strict=True)]
+    plain = [name.removeprefix("the ") for name in names]
+    return common_batch("sixd.torch", plain, batches, torch.broadcast_shapes)
 
 
 def summed_to(gradient: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:

@@ -30,13 +30,13 @@ def transformed(
     remember: Callable[[Any, Tensors, tuple[Any, ...], Tensors], None],
     gradient: Callable[[Any, Sequence[bool], Tensors], list[torch.Tensor | None]],
     mapped: Callable[[int, Sequence[int | None], Tensors, tuple[Any, ...]], list[Any]],
-    slope: Callable[[Any, Sequence[torch.Tensor | None]], list[torch.Tensor]] | None = None,
+    derivative: Callable[[Any, Sequence[torch.Tensor | None]], list[torch.Tensor]] | None = None,
 ) -> Callable[..., list[torch.Tensor]]:
     """Give ``operator(arrays, *facts)`` its rules, and return it as a function that transforms of torch.func take, too.
 
     ``remember(ctx, arrays, facts, results)`` keeps what ``gradient(ctx, needed, weights)`` needs, which returns the
     gradients of the arrays; ``mapped(size, dims, arrays, facts)`` returns results with the mapped dimension first;
-    ``slope(ctx, rates)`` returns the rates of the results.
+    ``derivative(ctx, rates)`` returns the rates of the results.
     """
 
     def backward(ctx: Any, weights: Tensors) -> tuple[Any, ...]:
@@ -83,9 +83,9 @@ def transformed(
 
         @staticmethod
         def jvp(ctx: Any, _: Any, *rates: Any) -> Any:
-            if slope is None:
+            if derivative is None:
                 raise NotImplementedError("sixd.torch: this operator has no derivatives in forward mode.")
-            return tuple(slope(ctx, rates))
+            return tuple(derivative(ctx, rates))
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, facts: tuple[Any, ...], *arrays: torch.Tensor) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.errors import DeviceError
 from sixd.model.system import System
-from sixd.runtime.cuda.arrays import library_of
+from sixd.runtime.arrays.registry import maker_of
 from sixd.spatial.scalar import Array
 from sixd.trajectory.arrays import STATES
 from sixd.trajectory.trajectory import Trajectory
@@ -49,7 +49,7 @@ class DeviceTrajectory:
 
     def to_cpu(self) -> Trajectory:
         """The motion as a :class:`Trajectory` of NumPy arrays; waits until it has been computed."""
-        copy = library_of("Trajectory", self.q).download
+        copy = maker_of("Trajectory", self.q).download
         facts = dict(self.facts)
         if "unsolved" in facts:
             facts["unsolved"] = copy(facts["unsolved"]).astype(int).ravel().tolist()

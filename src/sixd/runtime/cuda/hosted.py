@@ -1,4 +1,4 @@
-"""Compiled steps in time on a GPU, called with arrays of the processor: they are copied there, the results back."""
+"""Compiled steps in time on a GPU, called with arrays in CPU memory: they are copied to it, and the results back."""
 
 from __future__ import annotations
 

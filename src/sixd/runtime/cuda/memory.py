@@ -1,4 +1,4 @@
-"""Memory of a GPU that sixd allocates itself, for arrays of the processor that are computed there."""
+"""Memory of a GPU that sixd allocates itself, for computations on arrays in CPU memory."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ import numpy as np
 from sixd.codegen.nvptx.launch import WARP
 from sixd.errors import ScalarTypeError, ShapeError
 from sixd.locks import Lock
-from sixd.runtime.cuda.arrays import DeviceArray, Shape, is_row_major, library_of, look, read_array, row_major
+from sixd.runtime.arrays.layouts import DeviceArray, Shape, is_row_major, row_major
+from sixd.runtime.arrays.registry import library_of, look, maker_of, read_array
 from sixd.runtime.cuda.device import Device, LoadedKernel, device
 from sixd.runtime.cuda.routine import MOST_PLANS, check_overlap, common_device
 from sixd.runtime.machine_code import Image
@@ -76,7 +77,7 @@ class DeviceRollout:
 
     def __call__(self, counts: Any, arrays: Sequence[Any], out: Sequence[Any] | None = None) -> list[Any]:
         """Start the rollout on the caller's current stream; return the outputs (rows, …), those with r records
-        (rows, r, …); ``counts`` (r,), on the processor: steps before each record.
+        (rows, r, …); ``counts`` (r,), on the CPU: steps before each record.
 
         All arrays are on one GPU and of this dtype; each has as many rows as the first, or one for all. Each of ``out``
         is None or an array of the shape of its result, with contiguous records, that overlaps no other.
@@ -91,7 +92,7 @@ class DeviceRollout:
             plan = self._make_plan(key, steps, arrays, results)
         number = common_device(self.name, [f"array {k}" for k in range(len(arrays))], looks)
         check_overlap(self.name, looks, plan.reaches, len(arrays))
-        library = library_of(self.name, arrays[0])
+        library: Any = library_of(arrays[0])
         given = list(arrays)
         for k, shape in plan.copied:
             given[k] = library.rows(given[k], shape)
@@ -145,6 +146,8 @@ class DeviceRollout:
                 strides = target.strides
                 reaches.append(target.reach)
             every.append(self._rows(len(given) + k, shape, strides, core))
+        if copied or any(x is None for x in results):
+            maker_of(self.name, arrays[0])
         launches = tuple(self._launches(count, steps, every[: len(given)], every[len(given) :]))
         if len(self._plans) >= MOST_PLANS:
             self._plans = {}

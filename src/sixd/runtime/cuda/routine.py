@@ -11,31 +11,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sixd.codegen.nvptx.launch import FARTHEST, block_of
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
 from sixd.locks import Lock
-from sixd.runtime.cuda.arrays import (
-    LOOKS,
-    ArrayLayout,
-    DeviceArray,
-    Look,
-    Shape,
-    is_row_major,
-    layout_of,
-    library_of,
-    look,
-    read_array,
-    row_major,
-    row_stride,
-)
+from sixd.runtime.arrays.interface import NUMBERS, Look
+from sixd.runtime.arrays.layouts import ArrayLayout, DeviceArray, Shape, is_row_major, layout_of, row_major, row_stride
+from sixd.runtime.arrays.registry import LOOKS, library_of, look, maker_of, read_array
+from sixd.runtime.batch import common_batch
 from sixd.runtime.cuda.device import Launch, LoadedKernel, device
 from sixd.runtime.cuda.driver import driver
 
 MOST_PLANS = 256  # of a routine; all are dropped then
 MISSED = object()  # instead of a result
-_NUMBERS = (float, int, np.float64, np.float32)
 
 
 class LaunchPlan(NamedTuple):
@@ -129,30 +116,25 @@ class DeviceRoutine:
     def __call__(self, names: Sequence[str], arrays: Sequence[Any], out: Any, check: Callable[[Any], None]) -> Any:
         """Launch the code on arrays whose leading dimensions broadcast; return the results, or ``out``.
 
-        ``check(part)`` may raise before that. Scalars may be plain numbers beside arrays.
+        ``check(part)`` may raise before that. Scalars may be plain numbers.
         """
         if self._scalars:
             arrays = self._with_scalars(arrays)
         targets = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
-        given = arrays if targets is None else (*arrays, *targets)
-        try:
-            looks = [look(x) for x in given]
-        except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
-            driver(self.name)
-            self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
-            raise
-        key = tuple([found[0] for found in looks])
+        given = [*arrays, *(targets or ())]
+        looks = self._looks(names, arrays, targets)
+        key = tuple([layout for layout, _, _ in looks])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._make_plan(key, names, arrays, targets, check)
         number = common_device(self.name, names, looks)
-        library = library_of(self.name, arrays[0])
+        library: Any = library_of(arrays[0])
         if targets is not None:
             check_overlap(self.name, looks, plan.reaches, len(arrays))
         addresses = [address for _, address, _ in looks]
-        copies = [library.rows(arrays[k], shape) for k, shape in plan.copied]
-        for (k, _), copy in zip(plan.copied, copies, strict=True):
-            addresses[k] = look(copy)[1]
+        for k, shape in plan.copied:
+            given[k] = library.rows(arrays[k], shape)  # held until the launch
+            addresses[k] = look(given[k])[1]
         if targets is None:
             targets = tuple([library.empty(arrays[0], shape) for shape in plan.shapes])
             addresses += [look(x)[1] for x in targets]
@@ -160,12 +142,21 @@ class DeviceRoutine:
             launch = self._prepared(plan, number, len(addresses))
             launch(addresses, library.stream(number))
             if not plan.copied and looks[0][2] == number:
-                numbers = tuple([found[2] for found in looks])
+                numbers = tuple([found for _, _, found in looks])
                 outputs = tuple((k, *plan.reaches[k]) for k in range(len(arrays), len(given)))
                 self._before = _LastLaunch(
                     key, numbers, outputs, plan.reaches, plan.shapes, launch, library.stream, library.empty, [None]
                 )
         return out if out is not None else targets if len(targets) > 1 else targets[0]
+
+    def _looks(self, names: Sequence[str], arrays: Sequence[Any], targets: Sequence[Any] | None) -> list[Look]:
+        """A look at each array; raise with the name of one that is not on a GPU."""
+        try:
+            return [look(x) for x in (*arrays, *(targets or ()))]
+        except (DeviceError, ScalarTypeError, RuntimeError, TypeError, AttributeError):
+            driver(self.name)
+            self._read(names, arrays, targets)  # raises with the name of the array, if it is wrong
+            raise
 
     def _prepared(self, plan: LaunchPlan, number: int, addresses: int) -> Launch:
         """The launch of a plan on a GPU."""
@@ -183,13 +174,13 @@ class DeviceRoutine:
 
     def _with_scalars(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The arrays, with plain numbers for scalars as arrays of the first array's library."""
-        if not any(type(arrays[k]) in _NUMBERS for k in self._scalars):
+        if not any(type(arrays[k]) in NUMBERS for k in self._scalars):
             return arrays
-        like = next((x for x in arrays if type(x) not in _NUMBERS), None)
+        like = next((x for x in arrays if type(x) not in NUMBERS), None)
         if like is None:
             return arrays
-        full = library_of(self.name, like).full
-        fill = {k: full(like, (), float(arrays[k])) for k in self._scalars if type(arrays[k]) in _NUMBERS}
+        full = maker_of(self.name, like).full
+        fill = {k: full(like, (), float(arrays[k])) for k in self._scalars if type(arrays[k]) in NUMBERS}
         return tuple(fill.get(k, x) for k, x in enumerate(arrays))
 
     # plans ----------------------------------------------------------------------------------------
@@ -215,14 +206,17 @@ class DeviceRoutine:
                     f"it on the GPU."
                 )
         layouts = [layout_of(where, *given) for given in zip(names, inputs, self.inputs, strict=True)]
-        batch = self._batch(names, layouts)
+        batch = common_batch(where, names, [layout.batch for layout in layouts])
         strided = bool(part.image.functions["strided"])
         shapes = tuple(batch + core for core in part.outputs)
+        if targets is None:
+            maker_of(where, arrays[0])
         every, copied = [], []
         for k, (layout, core) in enumerate(zip(layouts, self.inputs, strict=True)):
             if self._fits(batch, layout, core, strided):
                 every.append((layout, core))
             else:
+                maker_of(where, arrays[0])
                 copied.append((k, batch + core))
                 every.append((_contiguous(batch, core), core))
         for k, core in enumerate(part.outputs):
@@ -237,14 +231,6 @@ class DeviceRoutine:
         if len(self._plans) >= MOST_PLANS:
             self._plans = {}
         return self._plans.setdefault(key, plan)
-
-    def _batch(self, names: Sequence[str], layouts: Sequence[ArrayLayout]) -> Shape:
-        shapes = [layout.batch for layout in layouts]
-        try:
-            return np.broadcast_shapes(*shapes)
-        except ValueError:
-            listed = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
-            raise ShapeError(f"{self.name}: leading dimensions do not broadcast: {listed}.") from None
 
     def _fits(self, batch: Shape, layout: ArrayLayout, core: Shape, strided: bool) -> bool:
         distance = row_stride(batch, layout)

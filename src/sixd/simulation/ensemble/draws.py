@@ -14,7 +14,8 @@ import numpy as np
 
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import DeviceError, ShapeError
-from sixd.runtime.array_libraries import GPU, describe, kind_of
+from sixd.runtime.arrays.interface import describe
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.simulation.arguments import whole
 from sixd.simulation.setup import named_start
 from sixd.spatial.scalar import Array, ArrayLike
@@ -65,7 +66,7 @@ def make_draws(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Entro
     own: dict[str, Array] = {}
     draws: dict[str, Callable[[np.random.Generator], ArrayLike]] = {}
     for name, x in common.items():
-        if kind_of(x) == GPU:
+        if is_on_gpu(x):
             raise DeviceError(
                 f"{WHERE}: {name} is a {describe(x)} on a GPU, expected an array of the CPU, whose parts are sent to "
                 f"workers. Copy it, and give device='cuda' to compute on GPUs; or use sixd.simulate."

@@ -20,7 +20,7 @@ from sixd.engine.targets import CodeTarget, cpu
 from sixd.errors import TraceError
 from sixd.model.memo import known_of, remember
 from sixd.model.system import System
-from sixd.runtime.array_libraries import GPU, kind_of
+from sixd.runtime.arrays.registry import is_on_gpu
 from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
@@ -207,7 +207,7 @@ _TO_TANGENT = Function(
 
 def tangent_gradient(system: System, q: Any, gradient: Any) -> Any:
     """Return the gradients (states, nv) in the tangent space at q (states, nq) from those with respect to q."""
-    if kind_of(q) == GPU:
+    if is_on_gpu(q):
         return evaluate(_TO_TANGENT, system, (), (q, gradient))
     shapes, dtype = {"q": (system.nq,), "derivatives": (system.nq,)}, q.dtype.name
     # a short program, which is not worth compiling

@@ -14,9 +14,8 @@ import numpy as np
 from sixd.errors import ScalarTypeError, ShapeError, unknown_name
 from sixd.model.system import System
 from sixd.runtime import threads
-from sixd.runtime.array_libraries import common_kind
+from sixd.runtime.arrays.registry import common_library, read_array
 from sixd.runtime.batch import require_unmasked
-from sixd.runtime.cuda.arrays import read_array
 from sixd.runtime.routine import VECTOR, new_array
 from sixd.simulation.gradients.adjoint_steps import (
     COST,
@@ -95,7 +94,7 @@ def gradient_of_rollout(
         controls = _controls(where, system, controls)
         steps = controls.shape[-2]
     else:
-        common_kind(where, ("q", "qd", "controls"), (q, qd, controls))
+        common_library(where, ("q", "qd", "controls"), (q, qd, controls))
         shape = read_array(where, "controls", controls).shape
         if len(shape) < 2 or shape[-1] != system.nv:
             wanted = f"(…, steps, {system.nv}), forces of {system.name!r}"

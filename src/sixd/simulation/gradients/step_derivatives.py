@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, unknown_name
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.gradients.adjoint_steps import (
     TAU,

@@ -14,8 +14,8 @@ import numpy as np
 from sixd.engine.artifact import shell
 from sixd.errors import ScalarTypeError, unknown_name
 from sixd.forces.elements import RigidForce
+from sixd.runtime.arrays.registry import look
 from sixd.runtime.calls import FastCall
-from sixd.runtime.cuda.arrays import look
 from sixd.runtime.cuda.driver import driver
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup, are_on_gpu, make_setup

@@ -20,7 +20,7 @@ import numpy as np
 
 from sixd import errors
 from sixd.model.system import System, register
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import positive
 from sixd.simulation.progress import Progress
 from sixd.spatial.scalar import Array

@@ -23,7 +23,7 @@ from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.model.printing import describe_joint
 from sixd.model.system import System
-from sixd.runtime.array_libraries import require_cpu
+from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.scene.drawn_model import drawn_model
