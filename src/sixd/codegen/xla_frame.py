@@ -10,7 +10,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import NamedTuple
 
-MAJOR = 0  # of the version of the interface: another one may have another layout
+# of the version of the interface: another major one may have another layout; errors were tried up to this minor one
+MAJOR, MINOR = 0, 3
 
 # bytes from the start of a call frame, of XLA's table of functions, and of other structures
 FRAME = {

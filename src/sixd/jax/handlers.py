@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from sixd.codegen.xla import MESSAGES, ROOTS
-from sixd.codegen.xla_frame import MAJOR, KnownCall, frame_fault
+from sixd.codegen.xla_frame import MAJOR, MINOR, KnownCall, frame_fault
 from sixd.engine.artifact import handlers
 from sixd.errors import CompileWarning
 from sixd.locks import Lock
@@ -123,8 +123,10 @@ def _call_known(platform: str, faults: list[str]) -> None:
     run = jax.jit(lambda *arrays: call(*arrays, words=words))
     arrays = [jax.device_put(a, device) for a in (x, y)]
     make = _known_plan if platform == "cpu" else _empty_plan
+    # later minor versions may have other functions in the table, of which a call with a known answer uses none
+    has_errors = TABLE.roots[ROOTS.index("minor")] <= MINOR
     plan = None  # is held until the last call
-    for message in [MESSAGES["missing"]] + [MESSAGES["device"]] * (platform == "cuda"):
+    for message in ([MESSAGES["missing"]] + [MESSAGES["device"]] * (platform == "cuda")) * has_errors:
         try:
             jax.block_until_ready(run(*arrays))
             faults.append("an error of a handler is not reported")
@@ -132,8 +134,10 @@ def _call_known(platform: str, faults: list[str]) -> None:
             if message not in str(error):
                 raise
         plan = plan or TABLE.find(_KEY, make)
-    if platform == "cpu" and not np.array_equal(run(*arrays), 2 * x + y):
-        faults.append("a call with a known answer has another result")
+    if platform == "cpu":
+        plan = plan or TABLE.find(_KEY, make)
+        if not np.array_equal(run(*arrays), 2 * x + y):
+            faults.append("a call with a known answer has another result")
 
 
 def _known_plan() -> XlaPlan:
