@@ -379,7 +379,7 @@ def test_info_shows_the_tree(call):
 
 def test_info_of_constraints(call):
     _, out, _ = call("info", "bricard")
-    assert "1 freedom = 5 of the joints" in out
+    assert "1 DoF = 5 of the joints" in out
     assert "redundant-constraints" in out
     facts = json.loads(call("info", "bricard", "--json")[1])
     assert (facts["mobility"], facts["nv"], facts["assembles"]) == (1, 5, True)

@@ -134,7 +134,7 @@ def test_messages_name_the_function_that_was_called():
         (run.stepper, "stepper: method"),
         (lambda: run.derivatives([0.0, 0.0], None), "step_derivatives: method"),
         (lambda: run.gradient([0.0, 0.0], None, np.zeros((1, 2)), final=lambda q, qd: 0.0), "rollout_gradient: method"),
-        (lambda: run.ensemble([0.0, 0.0], None, 1.0), "ensemble: all arguments have one row"),
+        (lambda: run.ensemble([0.0, 0.0], None, 1.0), "ensemble: all arguments have one value"),
         (lambda: sixd.Scenario(ARM, controller=np.zeros(2)).gradient(0, 0, np.zeros((1, 2)), final=abs), "controller"),
     ):
         with pytest.raises(sixd.SixdError, match=where):
