@@ -49,7 +49,7 @@ def _register(platform: str) -> bool:
     if fault:
         warnings.warn(
             f"sixd.jax: functions run through a Python callback on the CPU, some 15 us slower a call: {fault} "
-            f"(jax {jax.__version__}). Results are the same. Install a supported version: pip install 'jax>=0.10,<0.11'.",
+            f"(jax {jax.__version__}). Results are the same. Install a supported one: pip install 'jax>=0.10,<0.11'.",
             CompileWarning,
             stacklevel=2,
         )

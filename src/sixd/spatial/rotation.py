@@ -3,9 +3,8 @@
 ``R_AB`` maps components in B to components in A; its columns are B's axes seen from A. All functions
 are written for any scalar and stay accurate at and near angle 0 and pi.
 
-Euler angles have any sequence of axes. Upper-case letters rotate about the moving axes: "ZXZ" is
-R = Rz(a0) Rx(a1) Rz(a2). Lower-case letters rotate about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is
-roll, pitch, yaw.
+Euler angles have any sequence of axes. Upper-case letters rotate about the moving axes: "ZXZ" is R = Rz(a0) Rx(a1)
+Rz(a2). Lower-case letters rotate about the fixed axes: "xyz" is R = Rz(a2) Ry(a1) Rx(a0), which is roll, pitch, yaw.
 """
 
 from __future__ import annotations

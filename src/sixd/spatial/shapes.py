@@ -1,8 +1,7 @@
 """Inertias of bodies of uniform density: simple shapes, and the solid inside a closed triangle mesh.
 
-A shape has its centre of mass at the origin. It has dimensions [m] and exactly one of ``mass`` [kg] and
-``density`` [kg/m³]; bodies of revolution have the letter of their axis. Move and combine them by ``.moved(pose)``
-and ``+``.
+A shape has its centre of mass at the origin. It has dimensions [m] and exactly one of ``mass`` [kg] and ``density``
+[kg/m³]; bodies of revolution have the letter of their axis. Move and combine them by ``.moved(pose)`` and ``+``.
 """
 
 from __future__ import annotations

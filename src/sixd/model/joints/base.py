@@ -27,9 +27,8 @@ _LETTERS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 class Joint(ABC):
     """Base of all joints. A new joint needs ``nq``, ``nv``, ``transform`` and ``subspace``.
 
-    If S depends on q, it also needs ``subspace_rate``; if q is not an element of a vector space, also
-    ``integrate``, ``difference``, ``neutral`` and ``random`` (and ``configuration_rate``, if
-    ``integrate`` has no derivative at zero).
+    If S depends on q, it also needs ``subspace_rate``; if q is not an element of a vector space, also ``integrate``,
+    ``difference``, ``neutral`` and ``random`` (and ``configuration_rate``, if ``integrate`` has no derivative at zero).
 
     Example: a point sliding along the parabola y = x²::
 
