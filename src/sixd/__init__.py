@@ -5,6 +5,7 @@ import importlib.util as _util
 
 # what everything else needs; the rest can then be imported in any order, by several threads at once
 from sixd import model, spatial, trace
+from sixd.locks import FORKS_WAIT as _FORKS_WAIT
 
 # modules and the public names that they define: a module is imported when a name of it is first used. Type checkers
 # and editors read the same names in __init__.pyi
@@ -86,12 +87,13 @@ __all__ = sorted([*_MODULES, *_PACKAGES])
 
 def __getattr__(name: str) -> object:
     """Import what is used for the first time: a public name, or a module of sixd such as ``sixd.torch``."""
-    if name in _MODULES:
-        value = getattr(_importlib.import_module(_MODULES[name]), name)
-        globals()[name] = value  # later uses do not come here
-        return value
-    if name.isidentifier() and not name.startswith("_") and _util.find_spec(f"sixd.{name}"):
-        return _importlib.import_module(f"sixd.{name}")
+    with _FORKS_WAIT:  # in a forked process a module that another thread had half imported would never be complete
+        if name in _MODULES:
+            value = getattr(_importlib.import_module(_MODULES[name]), name)
+            globals()[name] = value  # later uses do not come here
+            return value
+        if name.isidentifier() and not name.startswith("_") and _util.find_spec(f"sixd.{name}"):
+            return _importlib.import_module(f"sixd.{name}")
     from sixd.errors import suggestion
 
     raise AttributeError(f"module 'sixd' has no attribute {name!r}. {suggestion(name, __all__)}".rstrip())

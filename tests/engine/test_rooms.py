@@ -18,6 +18,7 @@ import numpy as np
 import sixd
 
 root = os.path.dirname(sixd.__file__)
+sixd.inverse_dynamics, sixd.simulate, sixd.equations  # imported when they are first used
 arm, x = sixd.zoo.ur_arm(), np.full(6, 0.3)
 
 
