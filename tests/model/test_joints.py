@@ -119,7 +119,7 @@ def test_facts_of_figures_and_tables(joint):
     assert joint.has_quaternion or joint.is_vector_space
     needs = {"hinge": "axis", "screw": "axis", "sleeve": "axis", "slide": "axis", "plate": "plane", "pinion": "radius"}
     known = {*needs, "cross", "ball", "none"}
-    hint = "give the class one of these symbols, or draw a new one: see CONTRIBUTING.md, How to add a joint"
+    hint = "give the class one of these symbols, or add a new one here and draw it: CONTRIBUTING.md, How to add a joint"
     assert joint.symbol in known or joint.nv == 0, hint
     assert hasattr(joint, needs.get(joint.symbol, "nv"))
 

@@ -57,8 +57,8 @@ class ArrayLibrary(ABC):
 class CpuLibrary(ArrayLibrary):
     """A library whose arrays are memory of the CPU that NumPy can read.
 
-    ``to_numpy`` is used wherever arrays are read. Compiled functions, kernels and ``sixd.step`` return arrays of
-    ``from_numpy``; what is not compiled returns NumPy's.
+    Compiled functions, kernels and ``sixd.step`` return its arrays. ``sixd.simulate`` reads its arrays and records
+    NumPy's. Other functions read what ``numpy.asarray`` accepts, for which an array needs ``__array__``.
     """
 
     @abstractmethod
