@@ -52,8 +52,7 @@ def targets_of(item):
 
 
 # compiled laws run in ``make test`` on one tree that has every joint type, on these in ``make long``. Compiling takes
-# nearly all
-# of the time: of 100 s of laws, the plain algorithms needed 6
+# nearly all of the time: of 100 s of laws, the plain algorithms needed 6
 REPEATS = {*JOINT_KINDS, "line", "tree1", "tree2", "random_tree1", "random_tree2", "quadruped", "gripper"}
 # fixtures that start processes or a browser, which takes seconds
 SLOW_FIXTURES = {"cluster", "browser"}
@@ -65,9 +64,8 @@ def takes_long(item):
     return ("compiled" in words and words & REPEATS) or SLOW_FIXTURES & set(item.fixturenames)
 
 
-# of the cases of a test that is marked ``many``, ``make test`` runs every eighth, starting with the first, and ``make
-# long``
-# the others: the everyday tests then need 5:15 instead of some 14 minutes on two cores, and still touch everything
+# of the cases of a test that is marked ``many``, ``make test`` runs every eighth, starting with the first, and
+# ``make long`` the others: the everyday tests then need 5:15 instead of some 14 minutes on two cores, and still touch everything
 EVERY = 8
 
 

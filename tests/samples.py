@@ -40,6 +40,7 @@ def _awkward(model, rng, near):
 
 
 KINDS = JOINT_KINDS
+METHODS = ("rk4", "euler", "midpoint", "implicit")  # of simulations, with fixed steps; the default is first
 # functions of a frame that must be able to move in all directions
 OPERATIONAL = ("operational_inertia", "operational_bias", "dynamically_consistent_inverse", "null_space_projector")
 

@@ -174,12 +174,13 @@ def test_files_say_what_they_are_for(path):
     """Every module has a header, and is small enough to read in one sitting."""
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= MOST_LINES
+    assert len(text.splitlines()) <= MOST_LINES, "split the file by concepts"
 
 
 def test_folders_are_small():
     sizes = Counter(str(path.parent.relative_to(SOURCE)) for path in FILES if path.name != "__init__.py")
-    assert {folder: n for folder, n in sizes.items() if n > MOST_FILES} == {}
+    hint = f"a folder has at most {MOST_FILES} files: write into the file of the subject, or into a subfolder"
+    assert {folder: n for folder, n in sizes.items() if n > MOST_FILES} == {}, hint
 
 
 def public_definitions(tree):
@@ -249,7 +250,7 @@ def test_functions_are_simple():
         for node in ast.walk(syntax(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
-    assert [name for name, complexity in functions if complexity > MOST_COMPLEX] == []
+    assert [name for name, complexity in functions if complexity > MOST_COMPLEX] == [], "split these functions"
 
 
 # public twins: each is a tuple of its own library's arrays

@@ -146,7 +146,8 @@ ROOMS = files()
 def test_retired_words_are_not_used(where, request):
     if where in PENDING:
         request.applymarker(pytest.mark.xfail(reason="not rewritten yet", strict=False))
-    uses = [f"{path.relative_to(ROOT)}:{line}: {word}" for path in ROOMS[where] for line, word, _ in retired(path)]
+    found = ((path.relative_to(ROOT), *use) for path in ROOMS[where] for use in retired(path))
+    uses = [f"{path}:{line}: {word}  ->  {hint}" for path, line, word, hint in found]
     assert uses == []
 
 

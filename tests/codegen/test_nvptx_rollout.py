@@ -11,6 +11,7 @@ import nonsmooth
 import sixd
 from fake_gpu import Array, install
 from ptxas import assemble
+from samples import METHODS
 from sixd.codegen.llvm import rolled
 from sixd.codegen.llvm.machine import host
 from sixd.codegen.nvptx import rollout as emitter
@@ -30,7 +31,6 @@ from sixd.simulation.stepping.single_step import step_rollout
 
 fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
 DTYPES = ("float64", "float32")
-METHODS = ("rk4", "euler", "midpoint", "implicit")
 TARGET = cuda("sm_90")
 BOX = nonsmooth.free_body(sixd.box(0.2, 0.2, 0.1, mass=1.5), "box")
 CORNERS = [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]

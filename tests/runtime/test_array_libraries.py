@@ -9,7 +9,7 @@ import sixd
 from sixd.errors import DeviceError
 from sixd.runtime.arrays import registry
 from sixd.runtime.arrays.interface import CpuLibrary
-from sixd.runtime.arrays.numpy_arrays import NUMPY
+from sixd.runtime.arrays.numpy_arrays import NUMPY, NumpyArrays
 
 
 class Beads:
@@ -17,9 +17,6 @@ class Beads:
 
     def __init__(self, memory):
         self.memory = memory
-
-    def reshape(self, shape):
-        return Beads(self.memory.reshape(shape))
 
 
 class BeadsLibrary(CpuLibrary):
@@ -76,6 +73,37 @@ def test_steps(beads, arm, rng):
     q, qd = rng.uniform(-1, 1, (2, arm.nv))
     for found, expected in zip(sixd.step(arm, Beads(q), Beads(qd), 1e-3), sixd.step(arm, q, qd, 1e-3), strict=True):
         assert np.array_equal(found.memory, expected)
+
+
+def test_motions(beads, arm, rng):
+    """A function that records a motion reads the arrays; its records are NumPy's."""
+    q, qd = rng.uniform(-1, 1, (2, arm.nv))
+    found = sixd.simulate(arm, Beads(q), Beads(qd), 0.01)
+    assert np.array_equal(found.q, sixd.simulate(arm, q, qd, 0.01).q)
+
+
+def test_of_two_libraries_the_first_arguments_counts(beads, arm, monkeypatch):
+    class Pearls(Beads):
+        pass
+
+    class PearlsLibrary(BeadsLibrary):
+        @classmethod
+        def recognize(cls, kind):
+            return cls() if kind is Pearls else None
+
+        def from_numpy(self, x):
+            return Pearls(x)
+
+    monkeypatch.setattr(registry, "LIBRARIES", [PearlsLibrary, *registry.LIBRARIES])
+    z = np.zeros(arm.nv)
+    assert type(sixd.inverse_dynamics(arm, z, Pearls(z), Beads(z))) is Pearls
+    assert type(sixd.inverse_dynamics(arm, Beads(z), Pearls(z), z)) is Beads
+    registry._FINDERS.pop(Pearls)
+    registry.LOOKS.pop(Pearls)
+
+
+def test_numpy_is_the_last_library():
+    assert registry.LIBRARIES[-1] is NumpyArrays, "NumpyArrays takes every class: put other libraries before it"
 
 
 def test_which_library(beads):

@@ -9,8 +9,8 @@ import sympy
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from samples import METHODS
 
-METHODS = ("rk4", "euler", "midpoint", "implicit")
 H, G = 1e-3, 9.81
 
 

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
 from robots import FIVE, quiet_load
+from samples import METHODS
 from sixd.errors import ScalarTypeError, ShapeError, TraceError, UnknownNameError
 from sixd.simulation.gradients import rollout_gradient as module
 from sixd.simulation.gradients.adjoint_steps import traced_cost
@@ -16,7 +17,6 @@ from sixd.simulation.setup import make_setup
 from sixd.spatial import sin, sqrt, where
 from tangents import pushed_cost
 
-METHODS = ("rk4", "euler", "midpoint", "implicit")
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 
 

@@ -14,13 +14,13 @@ from numpy.testing import assert_array_equal
 
 import samples
 import sixd
+from samples import METHODS
 from sixd.model import memo
 from sixd.simulation import stepper
 from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping.fixed import Runner
 from sixd.spatial import cos, sin, sqrt
 
-METHODS = ("rk4", "euler", "midpoint", "implicit")
 ARM = sixd.zoo.planar(2)
 H = 0.01
 

@@ -10,11 +10,11 @@ from numpy.testing import assert_array_equal
 import samples
 import sixd
 from fake_gpu import Array, install
+from samples import METHODS
 from sixd.codegen.llvm.machine import host
 from sixd.runtime.cuda import driver
 from sixd.simulation.stepping import compiled_steps
 
-METHODS = ("rk4", "euler", "midpoint", "implicit")
 ARM = sixd.zoo.planar(2)
 H = 0.01
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError
-from sixd.runtime.arrays.interface import NUMBERS, NativeLibrary
+from sixd.runtime.arrays.interface import NUMBERS, CpuLibrary, NativeLibrary
 from sixd.runtime.arrays.layouts import layout_of
 from sixd.runtime.arrays.numpy_arrays import NUMPY
-from sixd.runtime.arrays.registry import maker_of, read_array, require_cpu
+from sixd.runtime.arrays.registry import library_of, maker_of, read_array, require_cpu
 from sixd.spatial.scalar import Array, require_scalars
 
 Shape = tuple[int, ...]
@@ -142,10 +142,13 @@ def _to_array(where: str, argument: Argument) -> Array:
 
 
 def _as_numpy(where: str, name: str, value: Any, core: tuple[int, ...]) -> Array:
-    """``value`` as a NumPy array; another library's array by ``__array__`` or, on the CPU, by DLPack."""
+    """``value`` as a NumPy array; another library's array by ``__array__``, or on the CPU by DLPack or that library."""
     try:
-        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-            return np.from_dlpack(value)
+        if not hasattr(value, "__array__"):
+            if hasattr(value, "__dlpack__"):
+                return np.from_dlpack(value)
+            if isinstance(library := library_of(value), CpuLibrary):
+                return library.to_numpy(where, name, value)
         return np.asarray(value)
     except ValueError:
         if hasattr(value, "__dlpack__"):

@@ -64,8 +64,9 @@ class Joint(ABC):
     symbol: ClassVar[str] = "mark"
     """How figures show the joint.
 
-    "hinge", "screw", "sleeve", "slide" (joints with an ``axis``), "cross" (axes x and y), "plate" (with a ``plane`` and
-    its ``normal``), "pinion" (with a ``radius``), "ball", "none", or "mark", a plain mark.
+    "hinge", "screw", "slide" (one coordinate along or about an ``axis``), "sleeve" (about it, then along it), "cross"
+    (axes x and y), "plate" (θ, x, y in a ``plane`` with a ``normal``), "pinion" (with a ``radius``; rolls about x along
+    y), "ball" (a quaternion), "none", or "mark", a plain mark. Figures set so many coordinates.
     """
     is_held: ClassVar[bool] = True
     """Whether figures show what holds the body on the world: nothing holds one that floats or slides on a plane."""

@@ -55,7 +55,11 @@ class ArrayLibrary(ABC):
 
 
 class CpuLibrary(ArrayLibrary):
-    """A library whose arrays are memory of the CPU that NumPy can read."""
+    """A library whose arrays are memory of the CPU that NumPy can read.
+
+    Compiled functions, kernels and ``sixd.step`` return its arrays. ``sixd.simulate`` reads its arrays and records
+    NumPy's. Other functions read what ``numpy.asarray`` accepts, for which an array needs ``__array__``.
+    """
 
     @abstractmethod
     def to_numpy(self, where: str, name: str, x: Any) -> Any:
@@ -63,7 +67,7 @@ class CpuLibrary(ArrayLibrary):
 
     @abstractmethod
     def from_numpy(self, x: Array) -> Any:
-        """An array with the memory of a NumPy array."""
+        """An array with the memory of a NumPy array, of any shape, () included."""
 
     def wrap(self, result: Any) -> Any:
         """The arrays of a result as arrays of this library, in the same (named) tuple; other objects as they are."""
@@ -73,7 +77,7 @@ class CpuLibrary(ArrayLibrary):
         if isinstance(result, np.ndarray) and result.dtype != object:
             return self.from_numpy(result)
         if isinstance(result, np.generic):
-            return self.from_numpy(np.asarray(result).reshape(1)).reshape(())
+            return self.from_numpy(np.asarray(result))
         return result
 
 

@@ -24,7 +24,7 @@ from sixd.runtime.arrays.layouts import DeviceArray
 from sixd.runtime.arrays.numpy_arrays import NUMPY, NumpyArrays
 from sixd.runtime.arrays.torch_tensors import CudaTensors
 
-# asked in this order whether a class is theirs
+# asked in this order whether a class is theirs; NumPy is last, for it takes every class that no other recognizes
 LIBRARIES: list[type[ArrayLibrary]] = [CupyArrays, CudaTensors, GpuProtocols, NumpyArrays]
 
 # most arguments are of these types
@@ -69,7 +69,8 @@ def is_on_gpu(*values: object) -> bool:
 def common_library(where: str, names: Sequence[str], values: Sequence[object], out: object = None) -> ArrayLibrary:
     """The library of the arguments of a call, whose names are ``names``; DeviceError if only some are on a GPU.
 
-    Arrays of NumPy go with those of any other library on the CPU; plain numbers and None with any.
+    Arrays of NumPy go with those of any other library on the CPU; plain numbers and None with any. If arrays are of
+    several other libraries on the CPU, the first argument's is returned.
     """
     every = (*values, *(out if isinstance(out, (tuple, list)) else (out,)))
     libraries = [NUMPY if type(x) in _PLAIN else library_of(x) for x in every]

@@ -47,7 +47,7 @@ def base_step(problem: Problem, method: str, dtype: str, hold: HeldForces | None
 
 
 def explicit_step(problem: Problem, method: str, dtype: str, hold: HeldForces | None) -> Take:
-    """Return a step of "rk4" or "euler"."""
+    """Return a step of a method of ``EXPLICIT``."""
     system, method_step = problem.system, EXPLICIT[method]
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (system.nq,), "qd": (system.nv,), "u": (problem.nu,)}
     if hold is None:

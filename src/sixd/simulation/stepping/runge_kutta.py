@@ -1,7 +1,8 @@
 """Explicit steps: the fourth-order Runge–Kutta method (RK4) on Lie groups, and semi-implicit Euler.
 
 ``move(q, dq)`` is the system's ``integrate_row``, the group's exponential. For coordinates in a vector space it is a
-sum, and both methods are the classical ones. ``f(t, q, qd, u)`` returns qdd and the rates of the states u of force
+sum, and both methods are the classical ones. For quaternions exponentials do not commute: one exponential of
+a weighted sum of velocities has at most order 2. ``f(t, q, qd, u)`` returns qdd and the rates of the states u of force
 elements. Both functions return (q, qd, u) after a step of length h [s].
 
 ``…_errors(A, h, nq, nv)`` is the map of small changes of x = [q; qd; u] by a step, if dx/dt = A x: the step is stable
