@@ -21,13 +21,9 @@ from sixd.trajectory.trajectory import Trajectory
 
 
 def collect(
-    setup: Setup,
-    pieces: Iterator[StateRecords],
-    facts: dict[str, Any],
-    on_chunk: Callable[[Trajectory], Any] | None,
-    buffer: RecordBuffer | None = None,
-    runner: Runner | None = None,
-) -> Any:
+    setup: Setup, pieces: Iterator[StateRecords], facts: dict[str, Any], on_chunk: Callable[[Trajectory], Any] | None,
+    buffer: RecordBuffer | None = None, runner: Runner | None = None,
+) -> Any:  # fmt: skip
     """Return the trajectory of all pieces, which are in the buffer already if there is one.
 
     ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are

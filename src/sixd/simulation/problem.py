@@ -142,15 +142,9 @@ class Problem:
         return system if self.has_friction else without_friction(system)
 
     def total_force(
-        self,
-        system: System,
-        t: Scalar,
-        q: Array,
-        qd: Array,
-        u: Array,
-        constants: Mapping[str, Any],
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any],
         held: Applied = NOTHING,
-    ) -> tuple[Array, Array | None, Array]:
+    ) -> tuple[Array, Array | None, Array]:  # fmt: skip
         """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u.
 
         ``held`` are further forces. Users' functions get copies, for they may change their arguments.
@@ -185,15 +179,9 @@ class Problem:
         return tau, f_ext, np.concatenate(rates)
 
     def net_force(
-        self,
-        system: System,
-        t: Scalar,
-        q: Array,
-        qd: Array,
-        u: Array,
-        constants: Mapping[str, Any],
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any],
         held: Applied = NOTHING,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return M qdd (nv,) as it is without constraints, tau minus the bias force; and the rates (nu,) of u."""
         tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}

@@ -121,17 +121,9 @@ def make_problem(
 
 
 def make_setup(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    *,
-    seed: Seed = None,
-    start: float = 0.0,
-    tau: ArrayLike | None = None,
-    steps: int | None = None,
-    checked: bool = False,
-) -> Setup:
+    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, *, seed: Seed = None,
+    start: float = 0.0, tau: ArrayLike | None = None, steps: int | None = None, checked: bool = False,
+) -> Setup:  # fmt: skip
     """Return the setup of a run that begins at the time ``start`` [s]; raise if it cannot begin.
 
     ``tau`` (…, nv), or (…, steps, nv), are joint forces besides those of the controller, which must then be a function
@@ -167,16 +159,9 @@ def make_setup(
 
 
 def _arguments(
-    where: str,
-    run: Scenario,
-    problem: Problem,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    tau: ArrayLike | None,
-    steps: int | None,
-    *,
-    is_sampled: bool,
-) -> dict[str, Argument]:
+    where: str, run: Scenario, problem: Problem, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None,
+    steps: int | None, *, is_sampled: bool,
+) -> dict[str, Argument]:  # fmt: skip
     """Return the arrays of a run by name, with the shapes of one state."""
     system = run.model
     arguments = {

@@ -34,18 +34,10 @@ METHODS = (*FIXED_STEP, *ADAPTIVE)
 
 
 def simulate_run(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    duration: float,
-    record_every: int = 1,
-    events: Sequence[Callable[..., Any]] = (),
-    seed: Seed = None,
-    progress: bool | Callable[[float], Any] | None = None,
-    on_chunk: Callable[[Trajectory], Any] | None = None,
-    hosted: bool = False,
-) -> Any:
+    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, duration: float, record_every: int = 1,
+    events: Sequence[Callable[..., Any]] = (), seed: Seed = None, progress: bool | Callable[[float], Any] | None = None,
+    on_chunk: Callable[[Trajectory], Any] | None = None, hosted: bool = False,
+) -> Any:  # fmt: skip
     """Return the trajectory of a run; the arguments are those of ``sixd.simulate``.
 
     ``hosted``: arrays of the CPU are computed on the GPU of this process.
@@ -80,15 +72,9 @@ def simulate_run(
 
 
 def _by_fixed_steps(
-    setup: Setup,
-    method: str,
-    duration: float,
-    dt: float | None,
-    every: int,
-    bar: Progress,
-    on_chunk: Callable[[Trajectory], Any] | None,
-    hosted: bool,
-) -> Any:
+    setup: Setup, method: str, duration: float, dt: float | None, every: int, bar: Progress,
+    on_chunk: Callable[[Trajectory], Any] | None, hosted: bool,
+) -> Any:  # fmt: skip
     """Return the trajectory of a setup by a method of fixed steps."""
     where, on_gpu = setup.problem.where, setup.library.on_gpu
     steps, h, last_step = _grid(where, duration, STEP if dt is None else dt, setup)

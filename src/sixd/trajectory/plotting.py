@@ -34,12 +34,9 @@ _WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a band of panels
 
 
 def plot(
-    traj: Trajectory,
-    what: Sequence[str] | None = None,
-    joints: Sequence[str] | None = None,
-    show: bool | None = None,
+    traj: Trajectory, what: Sequence[str] | None = None, joints: Sequence[str] | None = None, show: bool | None = None,
     path: str | os.PathLike[str] | None = None,
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Draw the motion and return the matplotlib figure.
 
     Parameters

@@ -164,11 +164,9 @@ def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, obje
 
 
 def _drawn(
-    draws: Mapping[str, Callable[[np.random.Generator], ArrayLike]],
-    shapes: Mapping[str, tuple[int, ...]],
-    count: int,
+    draws: Mapping[str, Callable[[np.random.Generator], ArrayLike]], shapes: Mapping[str, tuple[int, ...]], count: int,
     entropy: Entropy,
-) -> dict[str, Array]:
+) -> dict[str, Array]:  # fmt: skip
     """Return the arrays (count, core) of all draws; simulation i's generator is made from (seed, i)."""
     values: dict[str, list[Array]] = {name: [] for name in draws}
     for i in range(count) if draws else ():

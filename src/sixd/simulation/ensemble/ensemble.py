@@ -54,23 +54,11 @@ _NEVER = 10**15  # steps, more than there can be: only the start and the end are
 
 
 def simulate_ensemble(
-    run: Scenario,
-    q: Any,
-    qd: Any,
-    duration: float,
-    *,
-    count: int | None = None,
-    seed: Any = 0,
-    processes: int | None = None,
-    cluster: Any = None,
-    device: str = "cpu",
-    chunk: int | None = None,
-    retries: int = 2,
-    keep: str = "all",
-    record_every: int = 1,
-    events: Sequence[Callable[..., Any]] = (),
+    run: Scenario, q: Any, qd: Any, duration: float, *, count: int | None = None, seed: Any = 0,
+    processes: int | None = None, cluster: Any = None, device: str = "cpu", chunk: int | None = None, retries: int = 2,
+    keep: str = "all", record_every: int = 1, events: Sequence[Callable[..., Any]] = (),
     progress: bool | Callable[[float], Any] | None = None,
-) -> Trajectory:
+) -> Trajectory:  # fmt: skip
     """Return the trajectory of many simulations of a scenario; the arguments are those of ``sixd.ensemble``."""
     for name, choice, known in (("keep", keep, _KEEP), ("device", device, _DEVICES)):
         require_known(f"{WHERE}: {name}", "choice", choice, known)

@@ -67,15 +67,10 @@ class RolloutGradient(NamedTuple):
 
 
 def gradient_of_rollout(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    controls: ArrayLike,
-    cost: Callable[..., Any] | None = None,
-    final: Callable[..., Any] | None = None,
+    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, controls: ArrayLike,
+    cost: Callable[..., Any] | None = None, final: Callable[..., Any] | None = None,
     progress: bool | Callable[[float], Any] | None = None,
-) -> RolloutGradient:
+) -> RolloutGradient:  # fmt: skip
     """Return the cost of the motions of a scenario, and its gradients; the arguments are those of
     ``sixd.rollout_gradient``."""
     system, method = run.model, run.method

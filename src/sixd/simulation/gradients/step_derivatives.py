@@ -44,14 +44,9 @@ class StepDerivatives(NamedTuple):
 
 
 def derivatives_of_step(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    tau: ArrayLike | None = None,
-    u: ArrayLike | None = None,
-    t: float = 0.0,
-) -> StepDerivatives:
+    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None = None,
+    u: ArrayLike | None = None, t: float = 0.0,
+) -> StepDerivatives:  # fmt: skip
     """Return the matrices of one step of a scenario; the arguments are those of ``sixd.step_derivatives``."""
     system, method = run.model, run.method
     if method not in FIXED_STEP:

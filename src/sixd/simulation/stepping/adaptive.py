@@ -38,16 +38,9 @@ _CREEP = 1e-9  # rad/s or m/s: a speed at which dry friction has its sign, and n
 
 
 def integrate_adaptively(
-    setup: Setup,
-    method: str,
-    duration: float,
-    interval: float | None,
-    events: Sequence[Callable[..., Any]],
-    rtol: float,
-    atol: float,
-    bar: Progress,
-    facts: dict[str, Any],
-) -> Iterator[StateRecords]:
+    setup: Setup, method: str, duration: float, interval: float | None, events: Sequence[Callable[..., Any]],
+    rtol: float, atol: float, bar: Progress, facts: dict[str, Any],
+) -> Iterator[StateRecords]:  # fmt: skip
     """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
     _require_supported(setup, method, events)
     run = _Run(

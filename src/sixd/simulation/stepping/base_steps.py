@@ -137,12 +137,9 @@ def _guess_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
 
 
 def _traced_with(
-    function: Callable[..., Any],
-    problem: Problem,
-    shapes: dict[str, tuple[int, ...]],
-    dtype: str,
+    function: Callable[..., Any], problem: Problem, shapes: dict[str, tuple[int, ...]], dtype: str,
     hold: HeldForces | None,
-) -> Program:
+) -> Program:  # fmt: skip
     """Return the program of ``function(problem, *arrays, constants)``, with a force that is held, if there is one."""
     if hold is None:
         return problem.traced(partial(function, problem), shapes, dtype)

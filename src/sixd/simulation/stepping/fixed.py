@@ -190,12 +190,9 @@ class Runner:
         return np.array(x, self.setup.dtype) if isinstance(x, np.ndarray) else self.setup.number(x)
 
     def run(
-        self,
-        marks: Array,
-        on_progress: Callable[[int], Any],
-        buffer: RecordBuffer | None = None,
+        self, marks: Array, on_progress: Callable[[int], Any], buffer: RecordBuffer | None = None,
         last_step: float = 0.0,
-    ) -> Iterator[StateRecords]:
+    ) -> Iterator[StateRecords]:  # fmt: skip
         """Yield the records at the step numbers ``marks``, in pieces; their times are counted from the first step.
 
         ``on_progress(steps)`` is called after each piece. With a buffer, records are written there, and pieces are

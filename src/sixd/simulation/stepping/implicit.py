@@ -160,16 +160,9 @@ def is_symmetric(A: Array) -> bool:
 
 
 def _stage(
-    problem: Problem,
-    system: System,
-    linear: _Linear,
-    g: Scalar,
-    q: Array,
-    force: Array,
-    velocity: Array,
-    rate: Array,
+    problem: Problem, system: System, linear: _Linear, g: Scalar, q: Array, force: Array, velocity: Array, rate: Array,
     c: Array | None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the rates of qd (nv,) and u (nu,) of a stage with M a = force, and A k = c under constraints."""
     b = force - linear.K @ velocity * g
     if len(rate):

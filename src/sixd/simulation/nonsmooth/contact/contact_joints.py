@@ -72,19 +72,9 @@ class ContactJoints:
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def finished(
-        self,
-        system: System,
-        per: Any,
-        q: Array,
-        qd: Array,
-        q2: Array,
-        v2: Array,
-        u: Array,
-        x: Array,
-        bounds: Array,
-        W: Array,
-        done: Any,
-    ) -> tuple[Any, ...]:
+        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        W: Array, done: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.
 
         W (m,) are the rows' responses to their own impulses: at the edge between sticking and sliding velocities that
