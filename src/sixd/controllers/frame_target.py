@@ -31,10 +31,8 @@ _SHAPES = "(4, 4), (3, 3) or (3,)"
 
 @dataclass(frozen=True, eq=False)
 class FrameTarget:
-    """A pose (4, 4), an orientation (3, 3), a position (3,), or a function of t that returns one of them.
-
-    ``velocity`` and ``acceleration`` (6,) or (3,) of the target may be functions of t; None: its derivatives.
-    """
+    """A pose (4, 4), an orientation (3, 3), a position (3,), or a function of t that returns one of them. ``velocity``
+    and ``acceleration`` (6,) or (3,) of the target may be functions of t; None: its derivatives."""
 
     where: str
     target: Any
@@ -146,10 +144,8 @@ class FrameTargets:
 
 
 def read_targets(where: str, system: System, frame: object, target: object, **options: Any) -> FrameTargets:
-    """The targets of a controller's arguments: ``frame`` is a name, or a mapping of names to targets.
-
-    ``options`` are velocity, acceleration and rows, with a mapping of frames each a mapping as well.
-    """
+    """The targets of a controller's arguments: ``frame`` is a name, or a mapping of names to targets. ``options`` are
+    velocity, acceleration and rows, with a mapping of frames each a mapping as well."""
     if isinstance(frame, Mapping):
         if target is not None:
             raise ModelError(f"{where}: target is given, but frame is a mapping to targets. Leave one of them out.")

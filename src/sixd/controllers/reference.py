@@ -39,9 +39,7 @@ class TargetMotion(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Reference:
     """A target (nq,), or a function t -> (nq,); velocity and acceleration (nv,) likewise, or None: its derivatives.
-
-    Without a ``system`` q and qd are plain vectors of the same length.
-    """
+    Without a ``system`` q and qd are plain vectors of the same length."""
 
     where: str
     system: System | None
@@ -139,10 +137,8 @@ def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dua
 
 
 def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target: Array) -> Array:
-    """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target.
-
-    It is the target's own velocity, expressed in the axes of the body at q.
-    """
+    """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target. It is the target's own
+    velocity, expressed in the axes of the body at q."""
     curved = curved_joints(system)
     if not curved:
         return qd_target

@@ -128,10 +128,8 @@ def elements(where: str, forces: object) -> tuple[Force, ...]:
 def finite_array(
     what: str, value: object, fits: Callable[[tuple[int, ...]], bool], wanted: str, *, signed: bool = True
 ) -> Array:
-    """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``.
-
-    ``fits(shape)`` is whether it may have a shape, ``wanted`` describes those in the message.
-    """
+    """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``. ``fits(shape)`` is
+    whether it may have a shape, ``wanted`` describes those in the message."""
     require_scalars(what, value)
     array = np.array(value)
     if not fits(array.shape):

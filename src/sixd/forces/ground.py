@@ -25,10 +25,8 @@ from sixd.spatial.transform import force_at_point
 
 
 class Contact(NamedTuple):
-    """Forces of the ground on a point [N], the rate of its deformation [m/s], and the friction.
-
-    ``demand`` is the size of the force that would make the point stick, ``limit`` = μ fn: it slips if demand > limit.
-    """
+    """Forces of the ground on a point [N], the rate of its deformation [m/s], and the friction. ``demand`` is the size
+    of the force that would make the point stick, ``limit`` = μ fn: it slips if demand > limit."""
 
     normal: Any
     tangential: Any

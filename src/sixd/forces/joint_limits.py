@@ -94,10 +94,8 @@ class JointLimits(Force):
 
 
 def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple[int, int, float, float]]:
-    """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit.
-
-    Only those are listed whose rate is an entry of the joint's velocity.
-    """
+    """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit. Only those are
+    listed whose rate is an entry of the joint's velocity."""
     tree_of(where, model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if not all(is_number(x) for x in (*lower, *upper)):

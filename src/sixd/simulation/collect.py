@@ -24,11 +24,8 @@ def collect(
     setup: Setup, pieces: Iterator[StateRecords], facts: dict[str, Any], on_chunk: Callable[[Trajectory], Any] | None,
     buffer: RecordBuffer | None = None, runner: Runner | None = None,
 ) -> Any:  # fmt: skip
-    """Return the trajectory of all pieces, which are in the buffer already if there is one.
-
-    ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
-    fixed.
-    """
+    """Return the trajectory of all pieces, which are in the buffer already if there is one. ``on_chunk`` is called with
+    each piece; then only the last record is kept. ``runner`` made the pieces, if steps are fixed."""
     where = setup.problem.where
     controller = None if setup.problem.law is None else _compiled_controller(setup)
     kept: list[StateRecords] = []

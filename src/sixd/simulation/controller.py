@@ -33,10 +33,8 @@ _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller
 
 @dataclass(frozen=True, eq=False)
 class SampledController:
-    """A controller that is called with numbers, every ``interval`` [s]; None: every step.
-
-    Of several rows each has a copy of it, and its own random numbers, made from ``seed``.
-    """
+    """A controller that is called with numbers, every ``interval`` [s]; None: every step. Of several rows each has a
+    copy of it, and its own random numbers, made from ``seed``."""
 
     where: str
     function: Any
@@ -119,9 +117,7 @@ def classify_controller(
     where: str, controller: Any, interval: float | None, seed: Seed
 ) -> tuple[Callable[..., Any] | None, SampledController | None, Any]:
     """Return (function to compile, controller to sample, constant forces), of which at most one is not None.
-
-    ``interval`` is the sample time [s], or None.
-    """
+    ``interval`` is the sample time [s], or None."""
     if controller is None or not (callable(controller) or hasattr(controller, "sample")):
         if interval is not None:
             raise ScalarTypeError(f"{where}: sample_time is set, but controller is not a function. Leave it out.")

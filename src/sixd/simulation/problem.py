@@ -101,9 +101,7 @@ class Problem:
         self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64", *, again: bool = False
     ) -> Program:
         """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced.
-
-        ``again``: for derivatives, the function can be traced again.
-        """
+        ``again``: for derivatives, the function can be traced again."""
 
         def one(*arrays: Any) -> Any:
             return function(*arrays[: len(shapes)], dict(zip(self.constants, arrays[len(shapes) :], strict=True)))
@@ -146,9 +144,7 @@ class Problem:
         held: Applied = NOTHING,
     ) -> tuple[Array, Array | None, Array]:  # fmt: skip
         """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u.
-
-        ``held`` are further forces. Users' functions get copies, for they may change their arguments.
-        """
+        ``held`` are further forces. Users' functions get copies, for they may change their arguments."""
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:

@@ -78,10 +78,8 @@ class Setup:
         return x.reshape((*self.batch, *x.shape[1:]))
 
     def compiled(self, function: Function, *, parameters: bool = True) -> Callable[..., Any]:
-        """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …).
-
-        It has the parameters of each row, unless ``parameters`` is False.
-        """
+        """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …). It has
+        the parameters of each row, unless ``parameters`` is False."""
         names = self.problem.parameters if parameters else ()
         made = batched(self.problem.where, function, self.problem.system, names, self.dtype)
         values = [self.constants[name] for name in names]

@@ -38,10 +38,8 @@ def simulate_run(
     events: Sequence[Callable[..., Any]] = (), seed: Seed = None, progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None, hosted: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the trajectory of a run; the arguments are those of ``sixd.simulate``.
-
-    ``hosted``: arrays of the CPU are computed on the GPU of this process.
-    """
+    """Return the trajectory of a run; the arguments are those of ``sixd.simulate``. ``hosted``: arrays of the CPU are
+    computed on the GPU of this process."""
     method = run.method
     duration = nonnegative(where, "duration", duration, "s")
     every = whole(where, "record_every", record_every)
@@ -105,10 +103,8 @@ def automatic_method(
 
 
 def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, float, float]:
-    """Return (number of steps, step [s], length of the last step if it is shorter, else 0).
-
-    Steps are at most dt long, and divide the duration evenly, or the sampling interval; then the last may be shorter.
-    """
+    """Return (number of steps, step [s], length of the last step if it is shorter, else 0). Steps are at most dt long,
+    and divide the duration evenly, or the sampling interval; then the last may be shorter."""
     divided = duration
     if setup.sampled is not None and setup.sampled.interval is not None:
         divided = min(setup.sampled.interval, duration)

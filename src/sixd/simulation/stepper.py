@@ -130,9 +130,7 @@ def _drop(system: int, key: Any, _: object) -> None:
 
 def _variables(part: Any) -> Iterator[tuple[CellType, Any]]:
     """Yield the variables of closures in a part of a scenario, and their values; TypeError if it can change otherwise.
-
-    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change.
-    """
+    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change."""
     if isinstance(part, _IMMUTABLE):
         return
     if isinstance(part, (tuple, frozenset)):

@@ -31,9 +31,7 @@ Entropy = int | list[int]  # the seed as whole numbers
 @dataclass(frozen=True, eq=False)
 class Draws:
     """The arguments of all simulations: ``run`` and ``qd`` are common to all, ``own`` has arrays (count, core) by name.
-
-    In ``run``, arguments that are in ``own`` are None, except a controller with a table for each simulation.
-    """
+    In ``run``, arguments that are in ``own`` are None, except a controller with a table for each simulation."""
 
     count: int
     run: Scenario
@@ -57,9 +55,7 @@ def scenario_of(run: Scenario, own: Mapping[str, Array]) -> Scenario:
 
 def make_draws(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Entropy) -> Draws:
     """Return the arguments of all simulations; random ones are drawn in the order q, qd, parameters, controller, f_ext.
-
-    q, qd : arrays, functions that draw, or None; q may be a name.
-    """
+    q, qd : arrays, functions that draw, or None; q may be a name."""
     system = run.model
     common = _arguments(run, q, qd)
     shapes = _shapes(system, common)

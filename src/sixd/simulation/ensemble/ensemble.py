@@ -157,10 +157,8 @@ def _job(
 
 
 def _rehearse(setup: Setup, job: Job, draws: Draws) -> None:
-    """Compute the first steps of the first simulation on the CPU, and warn.
-
-    Errors are raised here, and workers find compiled code on disk.
-    """
+    """Compute the first steps of the first simulation on the CPU, and warn. Errors are raised here, and workers find
+    compiled code on disk."""
     method, dt = draws.run.method, draws.run.dt or STEP
     moment = job.duration / 1000 if method in ADAPTIVE else dt
     run_chunk(replace(job, duration=min(job.duration, moment)), 0, draws.cut(0, 1))

@@ -48,10 +48,8 @@ def require_arrays(where: str, kind: str, f_ext: Any, parameters: Any) -> None:
 
 
 def equations(where: str, run: Scenario, dtype: str) -> Callable[[System], Problem]:
-    """Return the equations of motion of a scenario with forces tau, as a function that does not hold its system.
-
-    Raise if the scenario cannot be differentiated in one go.
-    """
+    """Return the equations of motion of a scenario with forces tau, as a function that does not hold its system. Raise
+    if the scenario cannot be differentiated in one go."""
     system = run.model
     require_fixed_steps(where, run.method)
     if any(str(s) not in run.parameters for s in system.symbols):
@@ -66,10 +64,8 @@ def equations(where: str, run: Scenario, dtype: str) -> Callable[[System], Probl
 
 
 def step_request(where: str, run: Scenario, dtype: str) -> Request | None:
-    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step of a scenario.
-
-    None where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation.
-    """
+    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step of a scenario. None
+    where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation."""
     system = run.model
 
     def make() -> Request | None:

@@ -200,10 +200,8 @@ class _Run:
 
 
 class _AdaptiveRun:
-    """The simulation of one state: its records (t, y), the times of its events, the number of its steps.
-
-    ``ended``: a terminal event has ended it.
-    """
+    """The simulation of one state: its records (t, y), the times of its events, the number of its steps. ``ended``: a
+    terminal event has ended it."""
 
     def __init__(self, run: _Run, k: int) -> None:
         self.run, setup = run, run.setup
@@ -222,10 +220,8 @@ class _AdaptiveRun:
         return y if self.run.project is None else self.run.project(np.float64(t), y, *self.constants)
 
     def advance(self, on_progress: Callable[[float], Any]) -> None:
-        """Record states from the start to the end; call ``on_progress(t)`` after each step.
-
-        An exception at any point leaves the records up to there.
-        """
+        """Record states from the start to the end; call ``on_progress(t)`` after each step. An exception at any point
+        leaves the records up to there."""
         run = self.run
         values = [self._event(e, 0.0, self.start) for e in run.events]
         for k, (event, value) in enumerate(zip(run.events, values, strict=True)):

@@ -39,9 +39,7 @@ STEP = 1e-3  # s, the default
 
 class StateRecords(NamedTuple):
     """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled.
-
-    ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any.
-    """
+    ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any."""
 
     t: Array
     q: Array
@@ -83,10 +81,8 @@ class RecordBuffer:
         self.records, self.used = records, 0
 
     def next(self, name: str, count: int) -> Array:
-        """Return the view for the next ``count`` records of an array.
-
-        They count as used only when ``used`` is raised: a state that is not recorded is overwritten by the next call.
-        """
+        """Return the view for the next ``count`` records of an array. They count as used only when ``used`` is raised:
+        a state that is not recorded is overwritten by the next call."""
         assert self.used + count <= self.records
         return self.arrays[name][:, self.used : self.used + count]
 

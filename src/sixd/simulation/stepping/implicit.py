@@ -59,9 +59,7 @@ Constants = Mapping[str, Any]
 
 class ForceDerivatives(NamedTuple):
     """Minus the derivatives of the forces F (nv,) and of the rates r (nu,) of u, by qd, by q (tangent space) and by u.
-
-    ``D``, ``K`` (nv, nv), ``G`` (nv, nu) of F; ``P``, ``Q`` (nu, nv), ``E`` (nu, nu) of r.
-    """
+    ``D``, ``K`` (nv, nv), ``G`` (nv, nu) of F; ``P``, ``Q`` (nu, nv), ``E`` (nu, nu) of r."""
 
     D: Array
     K: Array

@@ -52,10 +52,8 @@ def ends(
     problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, constants: Mapping[str, Any],
     held: Holding | None = None,
 ) -> Any:  # fmt: skip
-    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T.
-
-    ``held`` gives further forces in a configuration.
-    """
+    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T. ``held``
+    gives further forces in a configuration."""
     system = problem.system_with(constants)
     middle, end = system.integrate_row(q, v * (h / 2)), system.integrate_row(q, v * h)
     p = momentum(system, middle, v)

@@ -35,9 +35,7 @@ _LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are o
 
 def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Recipe:
     """Return the recipe ``(q, qd), (h, start, constants…) -> (q, qd)`` of one step; ``recipe`` is that of a rollout.
-
-    The problem has no parameters, and its force elements have no states, but for rigid ones, which begin with zeros.
-    """
+    The problem has no parameters, and its force elements have no states, but for rigid ones, which begin with zeros."""
     system = problem.system
     nq, nv = system.nq, system.nv
     memory: dict[str, tuple[int, ...]] = {**recipe.memory, "start q": (nq,), "start qd": (nv,), _GUARD: ()}
@@ -106,10 +104,8 @@ def _largest(x: Array) -> Any:
 
 
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
-    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps").
-
-    It is made at the first call. See :func:`code_of` for ``kept``.
-    """
+    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps"). It is made
+    at the first call. See :func:`code_of` for ``kept``."""
 
     def adapt(recipe: Recipe) -> Recipe:
         return single_step(problem, method, recipe, dtype)

@@ -171,11 +171,8 @@ def _for_batch(x: Array | None, batch: tuple[int, ...], core: int) -> Array | No
 def advanced(
     where: str, run: Scenario, q: Any, qd: Any, h: float, t: float, code: StepCode | None, tau: Any, checked: bool
 ) -> tuple[Any, Any]:
-    """Return the state (q, qd) one step later, by code that is made or completed now.
-
-    ``tau`` are forces besides those of a controller that can be compiled; ``checked``: its functions were
-    traced before.
-    """
+    """Return the state (q, qd) one step later, by code that is made or completed now. ``tau`` are forces besides those
+    of a controller that can be compiled; ``checked``: its functions were traced before."""
     if are_on_gpu(q, qd, tau, run):
         return _advanced_on_gpu(where, run, q, qd, h, t, code, tau, checked)
     setup = make_setup(where, run, q, qd, start=t, tau=tau, checked=checked)

@@ -102,10 +102,8 @@ def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
 
 
 def point_residual(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> Any:
-    """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s].
-
-    Of the impulse: what it is moved by into the cone, after a step against the velocity, times the response to it.
-    """
+    """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s]. Of the impulse: what
+    it is moved by into the cone, after a step against the velocity, times the response to it."""
     more = _mean(B) * DAMPING[dtype]
     normal = B[0][0] + more
     size = absolute(x[0] * normal - maximum(x[0] * normal - u[0], 0))
@@ -125,9 +123,7 @@ def linear_point(
     B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str, soft: Any, shift: Any = None
 ) -> tuple[list[Any], list[list[Any]]]:
     """Return r (3,) and D (3, 3) of a point's law at its impulse x and velocity u: open, sticking or slipping.
-
-    ``shift`` (3,) are the entries of ``slide`` that r follows, where these differ in their derivatives.
-    """
+    ``shift`` (3,) are the entries of ``slide`` that r follows, where these differ in their derivatives."""
     more = _mean(B)
     stiff = 1 / (more * soft)
     y = x[0] - u[0] * (1 / (B[0][0] + more * DAMPING[dtype]))

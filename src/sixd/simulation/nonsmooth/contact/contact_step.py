@@ -231,10 +231,8 @@ class ContactStep:
         return moved
 
     def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, Array]:
-        """Return the state at the end of the step.
-
-        The linear velocity of a free body is in its axes: where these turn, it turns back, and momentum is conserved.
-        """
+        """Return the state at the end of the step. The linear velocity of a free body is in its axes: where these turn,
+        it turns back, and momentum is conserved."""
         after = self.system.integrate_row(q, self.sparse.change(L, root, shift))
         v = list(qd + self.sparse.change(L, root, z))
         for iq, iv in self.free:

@@ -91,11 +91,8 @@ class GroundPoints:
         return np.concatenate(result)
 
     def joint_forces(self, system: System, q: Array, force: Array) -> Array:
-        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes.
-
-        From the wrench of all points of a frame in its own axes: 0.9 times the operations of external
-        forces in forward dynamics (go2).
-        """
+        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes. From the wrench of all points of a
+        frame in its own axes: 0.9 times the operations of external forces in forward dynamics (go2)."""
         poses, tau = self._poses(system, q), np.zeros(system.nv, dtype=int)
         for name, T in poses.items():
             wrench: Array = ZERO_WRENCH

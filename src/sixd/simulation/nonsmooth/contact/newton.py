@@ -75,9 +75,7 @@ class Newton:
         self, stages: Stages, x: Array, z: Array, todo: Any, U: Array, b: Array, slide: Array, bounds: Array
     ) -> Any:
         """Return impulses (n,) that obey the laws, from a guess x (n,), or else that; z (nv,); and 1 if they obey.
-
-        Where ``todo`` is 0, x and z are returned as they are, with 1.
-        """
+        Where ``todo`` is 0, x and z are returned as they are, with 1."""
         start, step, end = self._programs
         known = U, b, slide, bounds
         own = np.zeros(len(x)), todo, np.zeros(6 * self.k), np.zeros(self.m)
@@ -144,10 +142,8 @@ class Newton:
         return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
 
     def _before(self, blocks: Any, u: Array, x: Array) -> Array:
-        """Return velocities (n,) by which the laws take the modes of the impulses x alone.
-
-        Those of points that slide faster than friction could stop them stay: the direction of slip follows them.
-        """
+        """Return velocities (n,) by which the laws take the modes of the impulses x alone. Those of points that slide
+        faster than friction could stop them stay: the direction of slip follows them."""
         seen = list(u)
         for i, B in enumerate(blocks):
             scale = maximum(B[1][1], B[2][2])
@@ -162,10 +158,8 @@ class Newton:
         self, U: Any, blocks: Any, responses: Any, u: Any, x: Array, slide: Array, bounds: Array, soft: Any,
         seen: Any = None,
     ) -> Array:  # fmt: skip
-        """Return the changes of impulses (n,) by which the linearized laws hold.
-
-        The modes of points are those of the velocities ``seen`` (n,), if any, instead of u.
-        """
+        """Return the changes of impulses (n,) by which the linearized laws hold. The modes of points are those of the
+        velocities ``seen`` (n,), if any, instead of u."""
         seen = u if seen is None else seen
         laws: list[Law] = []
         for i, mu in enumerate(self.friction):
@@ -234,10 +228,8 @@ def residual_of(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[
 def _add_law(
     A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]], _: Any
 ) -> Callable[[Array], list[Any]]:
-    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law; return the function dz -> dx of it.
-
-    Of D the part without the first row and column is symmetric, and the first row is zero beside the diagonal.
-    """
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law; return the function dz -> dx of it. Of D the
+    part without the first row and column is symmetric, and the first row is zero beside the diagonal."""
     n, columns = range(len(rows)), list(rows[0])
     left = {j: [sum(rows[a][j] * D[a][c] for a in n if c == 0 or a) for c in n] for j in columns}
     for j in columns:

@@ -93,11 +93,8 @@ class JointSolver:
         self, t1: Array, lo: Array, hi: Array, any: Scalar, again: Scalar, state: Array, may: Scalar, v: Array,
         after: Array, l: Array, F: Array, h: Scalar, *data: Array,
     ) -> Any:  # fmt: skip
-        """Return the entries of :class:`Braked`; the inputs where no row may reverse.
-
-        The response W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an
-        error of first order.
-        """
+        """Return the entries of :class:`Braked`; the inputs where no row may reverse. The response W_ii is that while
+        joints that rest stay at rest: as if they were free, reversals would cost an error of first order."""
         k = range(self.rows.k)
         rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in k]
         turn = turning(v, after, l, self.response.locked_diagonal(data, rests), F, h)
@@ -260,10 +257,8 @@ def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Tur
 
 
 def _exact(own: list[int], v: Array, result: Solution, bounds: Bounds, rest: Array) -> Array:
-    """Return v (nv,) with the velocities that rows have by their states: 0, or that at a limit.
-
-    Where it is within ``rest`` of 0 it is 0: a joint that comes to rest just at the end of a step.
-    """
+    """Return v (nv,) with the velocities that rows have by their states: 0, or that at a limit. Where it is within
+    ``rest`` of 0 it is 0: a joint that comes to rest just at the end of a step."""
     out = list(v)
     for i, j in enumerate(own):
         state = result.state[i]

@@ -62,10 +62,8 @@ class Prediction:
         return {"t": (), "h": (), "q": (system.nq,), "qd": (system.nv,), "u": (self.problem.nu,)}
 
     def first(self, response: Any) -> Program:
-        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…).
-
-        ``begin`` are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce.
-        """
+        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…). ``begin``
+        are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce."""
 
         def first(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
             system = self.problem.system_with(constants)
