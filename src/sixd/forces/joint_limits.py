@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.algorithms import solve
 from sixd.errors import ModelError
-from sixd.forces.elements import Applied, Force, tree_of
+from sixd.forces.elements import Applied, Force, read_only, set_fields, tree_of
 from sixd.model import memo
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number, is_object, maximum, require_scalars, sqrt, where
@@ -56,8 +56,7 @@ class JointLimits(Force):
                 raise ModelError(
                     f"JointLimits: {name} is {value!r}, expected a finite number of at least 0, or (nv,) of them."
                 )
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            set_fields(self, **{name: read_only(array)})
 
     def size(self, model: System) -> int:
         """Return 0, no internal state; raise unless stiffness and damping fit the model."""

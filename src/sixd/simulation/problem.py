@@ -22,7 +22,7 @@ from sixd.algorithms.rnea import bias_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
-from sixd.forces.elements import Applied, Force, element_key
+from sixd.forces.elements import Applied, Force, element_key, state_slices
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar, sign
@@ -152,10 +152,8 @@ class Problem:
         if self.f_ext is not None:
             f_ext = self._shaped("the result of f_ext", self.f_ext(t, q.copy(), qd.copy()), (system.nb, 6))
         rates: list[Any] = [np.zeros(0, dtype=int)]
-        first = 0
-        for force, size in zip(self.forces, self.sizes, strict=True):
-            result = force.apply(system, t, q.copy(), qd.copy(), u[first : first + size].copy())
-            first += size
+        for force, size, own in zip(self.forces, self.sizes, state_slices(self.sizes), strict=True):
+            result = force.apply(system, t, q.copy(), qd.copy(), u[own].copy())
             name = type(force).__name__
             if not isinstance(result, Applied):
                 raise ScalarTypeError(f"{self.where}: {name}.apply gives {result!r:.80}, expected a sixd.Applied(…).")

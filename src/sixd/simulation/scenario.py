@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from sixd.errors import ScalarTypeError, unknown_name
-from sixd.forces.elements import Force, elements
+from sixd.errors import ScalarTypeError, require_known
+from sixd.forces.elements import Force, elements, set_fields
 from sixd.model.system import System, require_system
 from sixd.simulation.arguments import nonnegative, positive
 from sixd.simulation.gradients.rollout_gradient import RolloutGradient, gradient_of_rollout
@@ -69,22 +69,14 @@ class Scenario:
 
     def __post_init__(self, where: str) -> None:
         require_system(where, self.model)
-        if self.method not in METHODS:
-            raise unknown_name(f"{where}: method", "choice", self.method, METHODS)
-        if self.constraints not in (PROJECTED, STABILISED):
-            raise unknown_name(f"{where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
-        checked: dict[str, Any] = {
-            "forces": elements(where, self.forces),
-            "parameters": _by_name(where, self.parameters),
-            "stabilisation": nonnegative(where, "stabilisation", self.stabilisation, "1/s"),
-            "rtol": positive(where, "rtol", self.rtol, "1"),
-            "atol": positive(where, "atol", self.atol, "1"),
-        }
+        require_known(f"{where}: method", "choice", self.method, METHODS)
+        require_known(f"{where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
+        set_fields(self, forces=elements(where, self.forces), parameters=_by_name(where, self.parameters))
+        set_fields(self, stabilisation=nonnegative(where, "stabilisation", self.stabilisation, "1/s"))
+        set_fields(self, rtol=positive(where, "rtol", self.rtol, "1"), atol=positive(where, "atol", self.atol, "1"))
         for name in ("sample_time", "dt"):
             if getattr(self, name) is not None:
-                checked[name] = positive(where, name, getattr(self, name), "s")
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+                set_fields(self, **{name: positive(where, name, getattr(self, name), "s")})
 
     @property
     def structure(self) -> tuple[Any, ...]:
@@ -159,7 +151,7 @@ def _by_name(where: str, parameters: Any) -> dict[str, Any]:
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
     values = {str(name): x for name, x in (parameters or {}).items()}
-    for name in _ARGUMENTS:
-        if name in values:
+    for name in values:
+        if name in _ARGUMENTS:
             raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
     return values

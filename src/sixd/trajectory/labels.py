@@ -58,14 +58,12 @@ def labels_of(system: System) -> Labels:
 
 
 def _labels(system: System) -> Labels:
-    columns: list[tuple[Column, ...]] = []
-    for k in range(3):
-        entries: list[Column] = []
-        for name in system.joint_names:
-            own = (system.v_slice if k else system.q_slice)(name)
-            entries += _columns(name, _joint(system, name), k, own.stop - own.start)
-        columns.append(tuple(entries))
-    return Labels(*columns)
+    columns: list[list[Column]] = [[], [], []]
+    for name in system.joint_names:
+        joint = _joint(system, name)
+        for k, own in enumerate((system.q_slice(name), system.v_slice(name), system.v_slice(name))):
+            columns[k] += _columns(name, joint, k, own.stop - own.start)
+    return Labels(*map(tuple, columns))
 
 
 def numbered(nq: int, nv: int) -> Labels:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.linear.active_set import FAR, Bounds, Solution
+from sixd.forces.elements import state_slices
 from sixd.simulation.nonsmooth.impulses.impacts import Impact
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
@@ -20,11 +21,9 @@ class LimitRows:
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
         self.rows = [rows.limits.get(j) for j in rows.dofs]
         self.near = 1e-12 if dtype == "float64" else 1e-5  # rad or m: a joint is at its limit
-        first = 0
-        for force, size in zip(problem.forces, problem.sizes, strict=True):
+        for force, own in zip(problem.forces, state_slices(problem.sizes), strict=True):
             if isinstance(force, RigidLimits):
-                self.restitution, self.first = force.restitution, first
-            first += size
+                self.restitution, self.first = force.restitution, own.start
         at = list(rows.limits)
         self.recorded_at = [at.index(j) if j in rows.limits else None for j in rows.dofs]
 
