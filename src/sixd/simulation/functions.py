@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sixd.errors import require_known
 from sixd.model.system import System
 from sixd.simulation.arguments import positive
 from sixd.simulation.gradients.rollout_gradient import RolloutGradient
@@ -12,8 +13,8 @@ from sixd.simulation.gradients.step_derivatives import StepDerivatives
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.scenario import Scenario
 from sixd.simulation.stepper import find
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP
-from sixd.simulation.stepping.step_code import require_fixed_steps
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
@@ -159,7 +160,7 @@ def step(
             result = code.advance(q, qd, dt, t, controller, f_ext)
             if result is not None:
                 return result
-    require_fixed_steps("step", method)
+    require_known("step: method", "choice", method, FIXED_STEP)
     run = Scenario(
         system, controller=controller, f_ext=f_ext, forces=forces, parameters={} if parameters is None else parameters,
         constraints=constraints, stabilisation=stabilisation, method=method, dt=positive("step", "dt", dt, "s"),

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from sixd.errors import require_known
 from sixd.model.memo import add_index, known_of
 from sixd.model.system import System
 from sixd.runtime.arrays.registry import by_library, needs_numpy
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.controller import independent_copy
 from sixd.simulation.setup import make_problem, require_inertia
-from sixd.simulation.stepping.compiled_steps import rollout
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP, rollout
 from sixd.simulation.stepping.fixed import STEP
 from sixd.simulation.stepping.single_step import step_code
-from sixd.simulation.stepping.step_code import StepCode, advanced, require_fixed_steps, require_stateless
+from sixd.simulation.stepping.step_code import StepCode, advanced, require_stateless
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, A
         result = None if code is None else code.advance(q, qd, h, t, run.controller, run.f_ext)
         if result is not None:
             return result
-    require_fixed_steps(where, run.method)
+    require_known(f"{where}: method", "choice", run.method, FIXED_STEP)
     t = finite_time(where, t)
     if needs_numpy(q, qd, run.controller, run.f_ext):
 
@@ -187,14 +188,10 @@ class Stepper:
     """
 
     def __init__(self, run: Scenario) -> None:
-        require_fixed_steps(_STEPPER, run.method)
+        require_known(f"{_STEPPER}: method", "choice", run.method, FIXED_STEP)
         self._h = STEP if run.dt is None else run.dt
-        run = replace(
-            run,
-            controller=_copied(run.controller),
-            f_ext=_copied(run.f_ext),
-            forces=tuple(map(_copied, run.forces)),
-        )
+        forces = tuple(map(_copied, run.forces))
+        run = replace(run, controller=_copied(run.controller), f_ext=_copied(run.f_ext), forces=forces)
         problem, self._sampled = make_problem(_STEPPER, run)
         require_stateless(problem)
         require_inertia(problem)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.gradients.adjoint_steps import (
@@ -49,8 +49,7 @@ def derivatives_of_step(
 ) -> StepDerivatives:  # fmt: skip
     """Return the matrices of one step of a scenario; the arguments are those of ``sixd.step_derivatives``."""
     system, method = run.model, run.method
-    if method not in FIXED_STEP:
-        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
+    require_known(f"{where}: method", "choice", method, FIXED_STEP)
     t, controller = finite_time(where, t), run.controller
     require_cpu(where, q=q, qd=qd, tau=tau, u=u, controller=controller, f_ext=run.f_ext, **run.parameters)
     if controller is not None and not callable(controller):

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.engine.artifact import shell
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import ScalarTypeError
 from sixd.forces.elements import RigidForce
 from sixd.runtime.arrays.registry import look
 from sixd.runtime.calls import FastCall
 from sixd.runtime.cuda.driver import driver
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup, are_on_gpu, make_setup
-from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.single_step import step_code, step_rollout
 from sixd.spatial.scalar import Array
@@ -32,12 +31,6 @@ _DOUBLE, _SINGLE = np.dtype("float64"), np.dtype("float32")
 _LARGE = 1e30  # s: longer times are left to the general way, since they may not fit into float32
 _MANY = 10_000  # numbers in q: from about there on several threads pay, and batches are left to a rollout
 _LAST = "last step on a GPU"
-
-
-def require_fixed_steps(where: str, method: Any) -> None:
-    """Raise unless a method has fixed steps."""
-    if method not in FIXED_STEP:
-        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
 
 
 # code -------------------------------------------------------------------------------------------
