@@ -100,17 +100,11 @@ def make_problem(
         raise ScalarTypeError(f"{where}: {system.name!r} has no degrees of freedom, expected a system that can move.")
     law, sampled, constant = classify_controller(where, run.controller, run.sample_time, seed)
     problem = Problem(
-        where,
-        system,
-        law=law,
-        has_tau=has_tau or constant is not None or sampled is not None,
-        f_ext=run.f_ext if callable(run.f_ext) else None,
-        has_f_ext=run.f_ext is not None and not callable(run.f_ext),
-        forces=tuple(run.forces),
-        parameters=tuple(run.parameters),
-        constraints=run.constraints,
+        where, system, law=law, has_tau=has_tau or constant is not None or sampled is not None,
+        f_ext=run.f_ext if callable(run.f_ext) else None, has_f_ext=run.f_ext is not None and not callable(run.f_ext),
+        forces=tuple(run.forces), parameters=tuple(run.parameters), constraints=run.constraints,
         stabilisation=run.stabilisation,
-    )
+    )  # fmt: skip
     if not checked:
         if law is not None and not can_be_compiled(problem):
             problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
@@ -277,9 +271,8 @@ def _generator(where: str, seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise ScalarTypeError(
-            f"{where}: seed is {seed!r}, expected a whole number of at least 0, some of them, or None."
-        ) from None
+        wanted = "a whole number of at least 0, some of them, or None"
+        raise ScalarTypeError(f"{where}: seed is {seed!r}, expected {wanted}.") from None
 
 
 # start ------------------------------------------------------------------------------------------

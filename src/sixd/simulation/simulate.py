@@ -15,7 +15,7 @@ import numpy as np
 from sixd.errors import ScalarTypeError
 from sixd.simulation.arguments import Seed, nonnegative, require_countable, whole
 from sixd.simulation.collect import collect
-from sixd.simulation.diagnostics import excess, friction_warning, limit_at_start, start_warnings, step_warning
+from sixd.simulation.diagnostics import excess, limit_at_start, start_warnings, step_warning
 from sixd.simulation.progress import Progress
 from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.stepping.adaptive import ADAPTIVE, integrate_adaptively
@@ -48,14 +48,13 @@ def simulate_run(
     setup = make_setup(where, run, q, qd, seed=seed)
     if setup.library.on_gpu:
         if method in ADAPTIVE:
+            fixed = ", ".join(FIXED_STEP)
             raise ScalarTypeError(
-                f"{where}: method is {method!r}, but arrays are on a GPU, expected fixed steps: "
-                f"{', '.join(FIXED_STEP)}."
+                f"{where}: method is {method!r}, but arrays are on a GPU, expected fixed steps: {fixed}."
             )
         if events or on_chunk is not None:
             raise ScalarTypeError(f"{where}: events and on_chunk need arrays on the CPU, got some on a GPU.")
     elif not is_quiet():
-        warn(where, friction_warning(setup))
         for text in start_warnings(setup):
             warn(where, text)
     with Progress(f"{where} {run.model.name}", duration, progress) as bar:
@@ -117,7 +116,6 @@ def _grid(where: str, duration: float, dt: float, setup: Setup) -> tuple[int, fl
         steps = math.ceil(duration / h)
         last_step = duration - (steps - 1) * h
     if setup.dtype == "float32" and steps > _MOST_IN_FLOAT32:
-        raise ScalarTypeError(
-            f"{where}: these are {steps} steps, expected at most {_MOST_IN_FLOAT32} in float32. Use float64."
-        )
+        most = _MOST_IN_FLOAT32
+        raise ScalarTypeError(f"{where}: these are {steps} steps, expected at most {most} in float32. Use float64.")
     return steps, h, last_step

@@ -102,9 +102,8 @@ def start_of(setup: Setup, method: str, *, momenta: bool = True) -> dict[str, An
 
 def _hosted(setup: Setup, method: str) -> HostedRollout:
     """Return the code of a method for the GPU of this process, for arrays of the CPU."""
-    where = setup.problem.where
-    number = local_device(where)
-    target = cuda(device(where, number).architecture)
+    number = local_device(setup.problem.where)
+    target = cuda(device(setup.problem.where, number).architecture)
     code: Any = rollout(setup.problem, method, setup.dtype, target=target)
     return HostedRollout(code, number)
 
@@ -139,8 +138,7 @@ class Runner:
         self.constants = dict(setup.constants)
         self._now = 0  # steps done
         self.state = start_of(setup, self.method)
-        has_velocity = "qd" in self.state
-        self._velocity = None if has_velocity else setup.compiled(midpoint.VELOCITY)
+        self._velocity = None if "qd" in self.state else setup.compiled(midpoint.VELOCITY)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -155,9 +153,7 @@ class Runner:
     @property
     def velocity(self) -> Array:
         """Present velocity qd (rows, nv)."""
-        if self._velocity is None:
-            return self.state["qd"]
-        return self._velocity(self.state["q"], self.state["p"])
+        return self.state["qd"] if self._velocity is None else self._velocity(self.state["q"], self.state["p"])
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
@@ -170,12 +166,12 @@ class Runner:
         self.state = {name: x[:, -1] if library.on_gpu else x[:, -1].copy() for name, x in result.items()}
         self._now = marks[-1]
         q = result["q"][:, :kept]
-        if self._velocity is not None:
+        if self._velocity is None:
+            qd = result["qd"][:, :kept]
+        else:
             qd = self._velocity(q, result["p"][:, :kept], records=True)
             if buffer is not None:
                 buffer.next("qd", kept)[:] = qd
-        else:
-            qd = result["qd"][:, :kept]
         if buffer is not None:
             buffer.used += kept
         u, friction = (result[name][:, :kept] if name in result else None for name in ("u", "friction"))

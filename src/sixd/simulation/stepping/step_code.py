@@ -151,9 +151,7 @@ class StepCode:
 
 def _filled(x: Any, batch: tuple[int, ...], kind: np.dtype[Any]) -> Array | None:
     """Return a number for every state; None if it is of another kind, or may not fit into float32."""
-    if type(x) not in (float, np.float64, int) or not -_LARGE < x < _LARGE:
-        return None
-    return np.full(batch, x, kind)
+    return np.full(batch, x, kind) if type(x) in (float, np.float64, int) and -_LARGE < x < _LARGE else None
 
 
 def _for_batch(x: Array | None, batch: tuple[int, ...], core: int) -> Array | None:

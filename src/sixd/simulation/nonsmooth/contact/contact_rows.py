@@ -41,13 +41,8 @@ class ContactRows:
         self.joints = joint_rows(problem)
         self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
         self.sparse = SparseRows(system.nv, problem.limits)
-        shapes: dict[str, tuple[int, ...]] = {
-            "t": (),
-            "h": (),
-            "q": (system.nq,),
-            "qd": (system.nv,),
-            "u": (problem.nu,),
-        }
+        nq, nv = system.nq, system.nv
+        shapes: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
         self.first = self.problem.traced(self._first, shapes, dtype)
         layout = self.sparse.layout
         self.last = self.problem.traced(self._last, shapes, dtype)

@@ -32,9 +32,10 @@ import numpy as np
 from sixd.algorithms.linear.active_set import SLACK, ActiveSet, Bounds, Solution
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
-from sixd.simulation.nonsmooth.impulses.predictions import make_prediction
+from sixd.simulation.nonsmooth.impulses.predictions import ImplicitPrediction, Prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import HeldForces, base_step
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
@@ -49,31 +50,16 @@ class JointSolver:
     def __init__(self, problem: Problem, rows: JointRows, method: str, dtype: str) -> None:
         self.problem = replace(problem, has_friction=False)
         self.rows, self.dtype = rows, dtype
-        self.prediction = make_prediction(self.problem, rows, method, dtype)
-        best: tuple[int, Any, Program, ActiveSet] | None = None
+        self.prediction = (ImplicitPrediction if method == IMPLICIT else Prediction)(self.problem, rows, dtype)
+        choices: list[tuple[Any, Program, ActiveSet]] = []
         for response in self.prediction.responses:
-            first = self.prediction.first(response)
-            solve = ActiveSet(response, rows.k, bool(rows.limits), dtype, trace)
-            cost = first.operations + _USUAL * solve.program.operations
-            if best is None or cost < best[0]:
-                best = cost, response, first, solve
-        assert best is not None
-        _, self.response, self.first, self.solve = best
+            first = self.prediction.first(response)  # the solver needs the shapes of its data
+            choices.append((response, first, ActiveSet(response, rows.k, bool(rows.limits), dtype, trace)))
+        cheapest = min(choices, key=lambda x: x[1].operations + _USUAL * x[2].program.operations)
+        self.response, self.first, self.solve = cheapest
         k, nv, values = (rows.k,), (problem.system.nv,), self.response.data_shapes
-        seen = {
-            "t1": k,
-            "lo": k,
-            "hi": k,
-            "any": (),
-            "again": (),
-            "state": k,
-            "may": (),
-            "v": k,
-            "after": k,
-            "l": k,
-            "F": k,
-            "h": (),
-        }
+        seen = {"t1": k, "lo": k, "hi": k, "any": (), "again": (), "state": k, "may": ()}
+        seen |= {"v": k, "after": k, "l": k, "F": k, "h": ()}
         self.brake = trace(self._braked, {**seen, **values}, dtype)
         self.part = 1 if method == "euler" else 0.5  # of a change of velocity in a step that moves the configuration
         turned = {"still": nv, "t1": k, "v": k, "after": k, "total": k, "F": k, "h": ()}

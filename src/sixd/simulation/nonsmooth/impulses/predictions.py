@@ -22,17 +22,12 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.impulses.joint_rows import DAMPING, JointRows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, mass_and_derivatives, strength
+from sixd.simulation.stepping.implicit import is_symmetric, mass_and_derivatives, strength
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.derivative import is_zero
 from sixd.trace.program import Program
 
 Constants = Mapping[str, Any]
-
-
-def make_prediction(problem: Problem, rows: JointRows, method: str, dtype: str) -> Prediction:
-    """Return the prediction of a method."""
-    return (ImplicitPrediction if method == IMPLICIT else Prediction)(problem, rows, dtype)
 
 
 @dataclass(eq=False)
@@ -52,8 +47,7 @@ class Prediction:
             return [dense]
         # by the factors of M, or by recursions over the bodies (operations for panda 2,300 and 3,300, tiago 39,700 and
         # 29,300)
-        others = replace(dense, by_recursion=False), SparseResponse(rows.dofs, tuple(system.dof_parent))
-        return [dense, *others]
+        return [dense, replace(dense, by_recursion=False), SparseResponse(rows.dofs, tuple(system.dof_parent))]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -78,8 +72,8 @@ class Prediction:
     def last(self, response: Any) -> Program:
         """Return the program (t, h, q, qd, u) -> (data…) at the end of a step."""
 
-        def last(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-            return tuple(self.end(response, self.problem.system_with(constants), t, h, q, qd, u, constants))
+        def last(*state: Any) -> Any:
+            return tuple(self.end(response, self.problem.system_with(state[-1]), *state))
 
         return self.problem.traced(last, self.shapes, self.dtype)
 
@@ -97,24 +91,19 @@ class Prediction:
         else:
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             qdd = mass_metric(system, q).solve(force)
-        data = self.data(response, system, q, self.mass_matrix(response, system, q))
+        data = self.data(response, system, q)
         return qd + qdd * h, np.concatenate([qdd, rate]), data
 
     def end(
         self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
     ) -> Sequence[Array]:
         """Return the data of the response at the end of a step."""
-        return self.data(response, system, q, self.mass_matrix(response, system, q))
+        return self.data(response, system, q)
 
-    @staticmethod
-    def mass_matrix(response: Any, system: System, q: Array) -> Array | None:
-        """Return M (nv, nv) if the response needs it."""
-        return system.apply("mass_matrix", crba, q) if isinstance(response, SparseResponse) else None
-
-    def data(self, response: Any, system: System, q: Array, M: Array | None) -> list[Array]:
+    def data(self, response: Any, system: System, q: Array) -> list[Array]:
         """Return the data of the response."""
-        if M is not None:
-            return response.data(M)
+        if isinstance(response, SparseResponse):
+            return response.data(system.apply("mass_matrix", crba, q))
         columns = self.rows.columns(system, q, response.by_recursion)
         return response.data(self.rows.jacobian(system, q), columns, self.damping)
 
@@ -133,10 +122,10 @@ class ImplicitPrediction(Prediction):
         system, rows = self.problem.system, self.rows
         fits: list[bool] = []
 
-        def probe(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Array:
-            A, _ = self.matrix(t, h, q, qd, u, constants)
+        def probe(*state: Any) -> Array:
+            A, _ = self.matrix(*state)
             fits.extend([is_symmetric(A), _has_pattern(A, system.dof_parent)])
-            return q
+            return state[2]
 
         self.problem.traced(probe, self.shapes, self.dtype)
         symmetric, on_tree = fits
@@ -187,8 +176,7 @@ class ImplicitPrediction(Prediction):
         J = self.rows.jacobian(system, q)
         if not system.constraints:
             return np.array([result.solve(row) for row in J]).T
-        none = np.zeros(len(constraint_jacobian(system, q)), dtype=int)
-        limits = self.problem.limits
+        none, limits = np.zeros(len(constraint_jacobian(system, q)), dtype=int), self.problem.limits
         return np.array([solve_on_rows(system, q, metric_of(result), row, none, limits) for row in J]).T
 
 
