@@ -85,17 +85,10 @@ class Scenario:
         return self.method, self.f_ext is not None, self.forces, names, self.constraints, self.stabilisation
 
     def simulate(
-        self,
-        q: Any,
-        qd: Any,
-        duration: float,
-        *,
-        record_every: int = 1,
-        events: Sequence[Callable[..., Any]] = (),
-        seed: Any = None,
-        progress: bool | Callable[[float], Any] | None = None,
+        self, q: Any, qd: Any, duration: float, *, record_every: int = 1, events: Sequence[Callable[..., Any]] = (),
+        seed: Any = None, progress: bool | Callable[[float], Any] | None = None,
         on_chunk: Callable[[Trajectory], Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Return the ``Trajectory`` from a state, or from many states at once, as ``sixd.simulate`` does.
 
         q, qd : (…, nq), (…, nv), the start. duration : [s]. The other arguments are those of ``sixd.simulate``.
@@ -121,15 +114,9 @@ class Scenario:
         return derivatives_of_step("step_derivatives", self, q, qd, tau, u, t)
 
     def gradient(
-        self,
-        q: Any,
-        qd: Any,
-        controls: Any,
-        *,
-        cost: Callable[..., Any] | None = None,
-        final: Callable[..., Any] | None = None,
-        progress: bool | Callable[[float], Any] | None = None,
-    ) -> RolloutGradient:
+        self, q: Any, qd: Any, controls: Any, *, cost: Callable[..., Any] | None = None,
+        final: Callable[..., Any] | None = None, progress: bool | Callable[[float], Any] | None = None,
+    ) -> RolloutGradient:  # fmt: skip
         """Return the cost of a motion and its gradients, as ``sixd.rollout_gradient`` does.
 
         controls : (…, steps, nv), joint forces held during each step [N m or N], added to the controller's.
