@@ -65,8 +65,8 @@ def point_impulse(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -
     d = _unit([u[r + 1] * by_t - x[r + 1] - along[r] * (x[0] * mu) for r in range(2)])[1]
     ahead = [along[0] + d[0] * rest, along[1] + d[1] * rest]
     # friction leaves a part of the normal response
-    slope = maximum(B[0][0] - (B[0][1] * ahead[0] + B[0][2] * ahead[1]) * mu, normal * _STEEP)
-    n = -free[0] / slope
+    response = maximum(B[0][0] - (B[0][1] * ahead[0] + B[0][2] * ahead[1]) * mu, normal * _STEEP)
+    n = -free[0] / response
     slip = [n, -ahead[0] * n * mu, -ahead[1] * n * mu]
     return [where(free[0] >= 0, 0, where(sticks, a, c)) for a, c in zip(stick, slip, strict=True)]
 
@@ -85,7 +85,7 @@ def _unit(d: Any) -> tuple[Any, list[Any]]:
 
 
 def size_of(d: Any) -> Any:
-    """Return the size of d (2,), with the slope 0 at zero: that of a root is infinite there."""
+    """Return the size of d (2,), with the derivative 0 at zero: that of a root is infinite there."""
     square = d[0] * d[0] + d[1] * d[1]
     return where(square > 0, sqrt(where(square > 0, square, 1)), 0)
 

@@ -38,7 +38,7 @@ class HeightSolver:
         is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground."""
         state = (np.zeros(self.k + self.m), z, 0.0)
         known = U, phi, pressed, reach, z
-        _, z, _ = stages(self.program, *state, *known, most=self.most, smooth=self._slope)
+        _, z, _ = stages(self.program, *state, *known, most=self.most, smooth=self._derivative)
         return z
 
     @property
@@ -48,7 +48,7 @@ class HeightSolver:
         known = {"U": (self.rows.size,), "phi": (k,), "pressed": (k,), "reach": (2 * m,), "start": z}
         return {"p": (k + m,), "z": z, "done": (), **known}
 
-    def _slope(self) -> Program:
+    def _derivative(self) -> Program:
         return height_derivative(self.rows, self.k, self.m, self._shapes, self.dtype)
 
     def _set(self) -> Program:

@@ -159,9 +159,8 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
         result = solver.solve(stages, data, at_rows(v1), bounds, held.state)
-        v2, total = stages.kept(
-            _exact(own, v1 + result.change, result, bounds, scale * SLACK[dtype]), l + result.impulse
-        )
+        v2 = _exact(own, v1 + result.change, result, bounds, scale * SLACK[dtype])
+        v2, total = stages.kept(v2, l + result.impulse)
         unsolved = sum(stages.counts, unsolved + 2 - held.done - result.done)
 
         # 5. the configuration
@@ -172,7 +171,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
             bounds = Bounds(turn.lo - total, turn.hi - total)
-            bounds, since = limits.striking(bounds, gaps, v, before, still, slow, per, h)
+            bounds, since = limits.with_impacts(bounds, gaps, v, before, still, slow, per, h)
             result = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, result.state))
             v2 = _exact(own, v2 + result.change, result, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, result)

@@ -56,7 +56,7 @@ class LimitRows:
         """Return the speeds (k,) by which rows reach a limit at the end of a step; 0 of those that are there."""
         return np.array([where(x <= self.near, 0, x * per) for x in gap])
 
-    def striking(
+    def with_impacts(
         self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, still: Array, slow: Array, per: Any, h: Any
     ) -> tuple[Bounds, Array]:
         """Return the bounds with all limits, and the times (k,) [s] since rows hit one.
