@@ -190,16 +190,15 @@ def read_row_gain(
     where: str, name: str, value: ArrayLike | Mapping[str, ArrayLike], targets: FrameTargets, *, matrix: bool = False
 ) -> Array:
     """A gain for each row: (m,), or (m, m) if one is a matrix. ``value`` may be a mapping by frame."""
+    what = f"{where}: {name}"
     if not isinstance(value, Mapping):
-        return _one_gain(f"{where}: {name}", value, targets.size, matrix)
+        return _one_gain(what, value, targets.size, matrix)
     for frame in value:
-        require_known(f"{where}: {name}", "frame", frame, targets.targets)
+        require_known(what, "frame", frame, targets.targets)
     missing = [frame for frame in targets.targets if frame not in value]
     if missing:
-        raise ModelError(f"{where}: {name} has no entry for {missing}, expected one for each frame.")
-    blocks = [
-        _one_gain(f"{where}: {name} of {frame!r}", value[frame], len(rows), matrix) for frame, rows in targets.stack
-    ]
+        raise ModelError(f"{what} has no entry for {missing}, expected one for each frame.")
+    blocks = [_one_gain(f"{what} of {frame!r}", value[frame], len(rows), matrix) for frame, rows in targets.stack]
     if all(block.ndim == 1 for block in blocks):
         return read_only(np.concatenate(blocks))
     whole, at = np.zeros((targets.size, targets.size)), 0

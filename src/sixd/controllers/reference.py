@@ -154,10 +154,9 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
     tree = system.model if isinstance(system, Reduced) else system
     if system is None or not isinstance(tree, Model):
         return []
-    joints = [(name, tree.joints[tree.joint_index(name)]) for name in system.joint_names]
-    return [
-        (name, joint, system.q_slice(name), system.v_slice(name)) for name, joint in joints if not joint.is_vector_space
-    ]
+    joints = {name: tree.joints[tree.joint_index(name)] for name in system.joint_names}
+    curved = [name for name, joint in joints.items() if not joint.is_vector_space]
+    return [(name, joints[name], system.q_slice(name), system.v_slice(name)) for name in curved]
 
 
 def _target_of_joints(system: System | None) -> str:

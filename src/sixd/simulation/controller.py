@@ -154,9 +154,6 @@ def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
     return takes_rng
 
 
-_HOW_OFTEN = "Give sample_time to choose how often,"
-
-
 # compilation ------------------------------------------------------------------------------------
 
 
@@ -170,7 +167,8 @@ def can_be_compiled(problem: Problem) -> bool:
     try:
         pure = _is_pure(alone)
     except TraceError as error:
-        choose = "To be silent, pass its forces as an array," if problem.where == "step" else _HOW_OFTEN
+        is_step = problem.where == "step"
+        choose = "To be silent, pass its forces as an array," if is_step else "Give sample_time to choose how often,"
         warn(
             problem.where,
             f"the controller cannot be part of the compiled step, so it is called every step, and its force is held "

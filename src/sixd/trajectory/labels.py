@@ -95,7 +95,5 @@ def _columns(name: str, joint: Joint | None, k: int, count: int) -> list[Column]
         names, table = joint.dof_names or joint.coordinate_names, _RATES if k == 1 else _FORCES
         names = joint.force_names or names if k == 2 else names
         units = tuple(table.get(unit, "") for unit in joint.dof_units or joint.coordinate_units)
-    names, units = names or tuple(map(str, range(count))), units or ("",) * count
-    return [
-        Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in zip(names, units, strict=True)
-    ]
+    pairs = zip(names or map(str, range(count)), units or ("",) * count, strict=True)
+    return [Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in pairs]

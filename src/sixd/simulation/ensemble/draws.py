@@ -21,7 +21,6 @@ from sixd.simulation.setup import named_start
 from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from sixd.model.system import System
     from sixd.simulation.scenario import Scenario
 
 WHERE = "ensemble"
@@ -58,7 +57,8 @@ def make_draws(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Entro
     q, qd : arrays, functions that draw, or None; q may be a name."""
     system = run.model
     common = _arguments(run, q, qd)
-    shapes = _shapes(system, common)
+    known = {"q": (system.nq,), "qd": (system.nv,), "controller": (system.nv,), "f_ext": (system.nb, 6)}
+    shapes = {name: known[name] if name in known else parameter_shape(WHERE, system, name) for name in common}
     own: dict[str, Array] = {}
     draws: dict[str, Callable[[np.random.Generator], ArrayLike]] = {}
     for name, x in common.items():
@@ -110,12 +110,6 @@ def _arguments(run: Scenario, q: Any, qd: Any) -> dict[str, Any]:
     elif isinstance(q, str):
         q = named_start(WHERE, run.model, q)
     return {"q": q, "qd": qd, **run.parameters, "controller": run.controller, "f_ext": run.f_ext}
-
-
-def _shapes(system: System, names: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each argument of one simulation."""
-    known = {"q": (system.nq,), "qd": (system.nv,), "controller": (system.nv,), "f_ext": (system.nb, 6)}
-    return {name: known[name] if name in known else parameter_shape(WHERE, system, name) for name in names}
 
 
 def _has_one_argument(function: Callable[..., object]) -> bool:

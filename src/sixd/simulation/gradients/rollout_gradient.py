@@ -73,17 +73,15 @@ def gradient_of_rollout(
 ) -> RolloutGradient:  # fmt: skip
     """Return the cost of the motions of a scenario, and its gradients; the arguments are those of
     ``sixd.rollout_gradient``."""
-    system, method = run.model, run.method
+    system, method, controller = run.model, run.method, run.controller
     require_known(f"{where}: method", "choice", method, FIXED_STEP)
     for name, function in (("cost", cost), ("final", final)):
         if function is not None and not callable(function):
             raise ScalarTypeError(f"{where}: {name} is {function!r}, expected a function, or None.")
     if cost is None and final is None:
         raise ScalarTypeError(f"{where}: cost and final are both missing, expected at least one of them.")
-    if run.controller is not None and not callable(run.controller):
-        raise ScalarTypeError(
-            f"{where}: controller is {run.controller!r:.60}, expected a function. Add it to controls."
-        )
+    if controller is not None and not callable(controller):
+        raise ScalarTypeError(f"{where}: controller is {controller!r:.60}, expected a function. Add it to controls.")
     if not are_on_gpu(q, qd, controls, run):
         controls = _controls(where, system, controls)
         steps = controls.shape[-2]

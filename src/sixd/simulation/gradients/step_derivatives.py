@@ -108,14 +108,9 @@ def _matrices(setup: Setup, pair: Pair, method: str, h: float, t: float) -> Step
         def repeated(x: Array, cut: slice = cut) -> Array:
             return x if len(x) == 1 and rows > 1 else np.repeat(x[cut], n, axis=0)
 
-        weights: dict[str, Array] = {}
-        for name, shape in pair.gradients.items():
-            if name == "q":
-                weights[name] = seeds[cut].reshape((-1, system.nq))
-            elif name in others:
-                weights[name] = np.tile(others[name], (count, 1))
-            else:
-                weights[name] = np.zeros((count * n, *shape), dtype)
+        weights = {name: np.zeros((count * n, *shape), dtype) for name, shape in pair.gradients.items()}
+        weights["q"] = seeds[cut].reshape((-1, system.nq))
+        weights |= {name: np.tile(x, (count, 1)) for name, x in others.items() if name in weights}
         inputs = [*weights.values(), *map(repeated, constants)]
         inputs += [repeated(x)[:, None] for x in (*series, named[TAU])]
         gradients = dict(zip(weights, pair.backward(np.ones(1), inputs), strict=True))

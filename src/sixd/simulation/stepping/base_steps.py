@@ -146,10 +146,6 @@ def _traced_with(
 
     def with_force(*arguments: Any) -> Any:
         *state, force, constants = arguments
-        return function(problem, *state, constants, partial(_applied, hold, force))
+        return function(problem, *state, constants, lambda system, q: hold.apply(system, q, force))
 
     return problem.traced(with_force, {**shapes, "force": (hold.size,)}, dtype)
-
-
-def _applied(hold: HeldForces, force: Array, system: System, q: Array) -> Applied:
-    return hold.apply(system, q, force)

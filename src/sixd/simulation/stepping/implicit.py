@@ -165,11 +165,7 @@ def _stage(
     b = force - linear.K @ velocity * g
     if len(rate):
         b = b - linear.G @ linear.N.solve(rate - linear.Q @ velocity * g) * g
-    if c is None:
-        k = linear.A.solve(b)
-    else:
-        metric = metric_of(linear.A)
-        k = solve_on_rows(system, q, metric, b, c, problem.limits)
+    k = linear.A.solve(b) if c is None else solve_on_rows(system, q, metric_of(linear.A), b, c, problem.limits)
     if not len(rate):
         return k, rate
     moving = velocity + k * g
@@ -278,7 +274,8 @@ class _Kept:
             entries[position] = x
             return _Entry(position)
 
-        self._layout = _mapped(note, _without_pivots(linear))
+        A, N = (x._replace(d=x.d[:0]) for x in (linear.A, linear.N))  # pivots are not used again
+        self._layout = _mapped(note, linear._replace(A=A, N=N))
         self.size = len(entries)
         return object_array(list(entries.values()))
 
@@ -294,16 +291,10 @@ class _Entry:
     position: int
 
 
-def _without_pivots(linear: _Linear) -> _Linear:
-    A, N = (x._replace(d=x.d[:0]) for x in (linear.A, linear.N))
-    return linear._replace(A=A, N=N)
-
-
 def _mapped(f: Any, linear: Any) -> Any:
     """Return the matrices with ``f`` applied to each entry."""
-    return linear._replace(
-        **{
-            name: _mapped(f, x) if isinstance(x, Factors) else object_array([f(e) for e in x.ravel()], x.shape)
-            for name, x in linear._asdict().items()
-        }
-    )
+    parts = {
+        name: _mapped(f, x) if isinstance(x, Factors) else object_array([f(e) for e in x.ravel()], x.shape)
+        for name, x in linear._asdict().items()
+    }
+    return linear._replace(**parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,7 @@ def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
 
 
 def _largest(x: Array) -> Any:
-    largest: Any = 0
-    for entry in x:
-        largest = maximum(largest, absolute(entry))
-    return largest
+    return reduce(maximum, map(absolute, x), 0)
 
 
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
