@@ -108,7 +108,6 @@ class FrameTarget:
 class FrameTargets:
     """Targets of several frames, by name, and the rows of each that are controlled."""
 
-    where: str
     system: System
     targets: Mapping[str, FrameTarget]
     stack: Stack
@@ -183,7 +182,7 @@ def read_targets(where: str, controller: Any) -> FrameTargets:
                 f"{where}: rows of frame {name!r} are {chosen}, expected some of {one.rows}, those of its target."
             )
         stack.append((name, chosen))
-    return FrameTargets(where, system, targets, tuple(stack))
+    return FrameTargets(system, targets, tuple(stack))
 
 
 def read_row_gain(

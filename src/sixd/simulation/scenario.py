@@ -93,14 +93,14 @@ class Scenario:
 
         q, qd : (…, nq), (…, nv), the start. duration : [s]. The other arguments are those of ``sixd.simulate``.
         """
-        return simulate_run("simulate", self, q, qd, duration, record_every, events, seed, progress, on_chunk)
+        return simulate_run(self, q, qd, duration, record_every, events, seed, progress, on_chunk)
 
     def step(self, q: Any, qd: Any, *, t: float = 0.0) -> tuple[Array, Array]:
         """Return the state (q, qd) one step later, as ``sixd.step`` does; the step is ``dt``, 1e-3 s if that is None.
 
         For a loop in Python, :meth:`stepper` is faster.
         """
-        return step_run("step", self, q, qd, t)
+        return step_run(self, q, qd, t)
 
     def stepper(self) -> Stepper:
         """Return a function ``stepper(q, qd, t=0.0, tau=None) -> (q, qd)`` that advances states by one step.
@@ -111,7 +111,7 @@ class Scenario:
 
     def derivatives(self, q: Any, qd: Any, *, tau: Any = None, u: Any = None, t: float = 0.0) -> StepDerivatives:
         """Return the matrices A and B of one step, as ``sixd.step_derivatives`` does; tau (…, nv) and u (…, nu)."""
-        return derivatives_of_step("step_derivatives", self, q, qd, tau, u, t)
+        return derivatives_of_step(self, q, qd, tau, u, t)
 
     def gradient(
         self, q: Any, qd: Any, controls: Any, *, cost: Callable[..., Any] | None = None,
@@ -121,7 +121,7 @@ class Scenario:
 
         controls : (…, steps, nv), joint forces held during each step [N m or N], added to the controller's.
         """
-        return gradient_of_rollout("rollout_gradient", self, q, qd, controls, cost, final, progress)
+        return gradient_of_rollout(self, q, qd, controls, cost, final, progress)
 
     def ensemble(self, q: Any, qd: Any, duration: float, **options: Any) -> Trajectory:
         """Return the ``Trajectory`` of many simulations, as ``sixd.ensemble`` does.

@@ -35,7 +35,7 @@ _ARRAY = "array"  # in a key: an input of the code
 _IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic, System)
 
 
-def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, Any]:
+def step_run(run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, Any]:
     """Return the state (q, qd) one step of a scenario later."""
     h, code = STEP if run.dt is None else run.dt, None
     options = run.model, run.method, run.controller, run.f_ext, run.forces, run.constraints, run.stabilisation
@@ -44,18 +44,18 @@ def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, A
         result = None if code is None else code.advance(q, qd, h, t, run.controller, run.f_ext)
         if result is not None:
             return result
-    require_known(f"{where}: method", "choice", run.method, FIXED_STEP)
-    t = finite_time(where, t)
+    require_known("step: method", "choice", run.method, FIXED_STEP)
+    t = finite_time("step", t)
     if needs_numpy(q, qd, run.controller, run.f_ext):
 
         def on_numpy(values: Sequence[Any], _: Any) -> Any:
             q, qd, controller, f_ext = values
-            return step_run(where, replace(run, controller=controller, f_ext=f_ext), q, qd, t)
+            return step_run(replace(run, controller=controller, f_ext=f_ext), q, qd, t)
 
         values = q, qd, run.controller, run.f_ext
-        return by_library(where, ("q", "qd", "controller", "f_ext"), values, None, on_numpy)
+        return by_library("step", ("q", "qd", "controller", "f_ext"), values, None, on_numpy)
     new = _begin(run) if code is None and not run.parameters else None  # before functions are traced
-    result = advanced(where, run, q, qd, h, t, code or new, None, code is not None)
+    result = advanced("step", run, q, qd, h, t, code or new, None, code is not None)
     if new is not None and not new.is_empty:
         known_of(run.model)
         _KNOWN.setdefault(id(run.model), {})[_key(*options[1:])] = new

@@ -67,13 +67,12 @@ class RolloutGradient(NamedTuple):
 
 
 def gradient_of_rollout(
-    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, controls: ArrayLike,
-    cost: Callable[..., Any] | None = None, final: Callable[..., Any] | None = None,
-    progress: bool | Callable[[float], Any] | None = None,
+    run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, controls: ArrayLike,
+    cost: Callable[..., Any] | None, final: Callable[..., Any] | None, progress: bool | Callable[[float], Any] | None,
 ) -> RolloutGradient:  # fmt: skip
     """Return the cost of the motions of a scenario, and its gradients; the arguments are those of
     ``sixd.rollout_gradient``."""
-    system, method, controller = run.model, run.method, run.controller
+    where, system, method, controller = "rollout_gradient", run.model, run.method, run.controller
     require_known(f"{where}: method", "choice", method, FIXED_STEP)
     for name, function in (("cost", cost), ("final", final)):
         if function is not None and not callable(function):

@@ -44,11 +44,10 @@ class StepDerivatives(NamedTuple):
 
 
 def derivatives_of_step(
-    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None = None,
-    u: ArrayLike | None = None, t: float = 0.0,
-) -> StepDerivatives:  # fmt: skip
+    run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None, u: ArrayLike | None, t: float
+) -> StepDerivatives:
     """Return the matrices of one step of a scenario; the arguments are those of ``sixd.step_derivatives``."""
-    system, method = run.model, run.method
+    where, system, method = "step_derivatives", run.model, run.method
     require_known(f"{where}: method", "choice", method, FIXED_STEP)
     t, controller = finite_time(where, t), run.controller
     require_cpu(where, q=q, qd=qd, tau=tau, u=u, controller=controller, f_ext=run.f_ext, **run.parameters)

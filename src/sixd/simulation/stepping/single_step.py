@@ -20,7 +20,6 @@ from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
 from sixd.engine.targets import CodeTarget
 from sixd.runtime.calls import CallableCode
-from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
@@ -103,14 +102,10 @@ def _largest(x: Array) -> Any:
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
     """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps"). It is made
     at the first call. See :func:`code_of` for ``kept``."""
-
-    def adapt(recipe: Recipe) -> Recipe:
-        return single_step(problem, method, recipe, dtype)
-
-    def make(recipe: Recipe, key: str) -> CallableCode:
-        return make_step(recipe, key, form, method, problem.system.name, dtype)
-
-    return code_of(problem, method, dtype, form, adapt, make, kept)
+    return code_of(
+        problem, method, dtype, form, lambda recipe: single_step(problem, method, recipe, dtype),
+        lambda recipe, key: make_step(recipe, key, form, method, problem.system.name, dtype), kept,
+    )  # fmt: skip
 
 
 def step_rollout(
@@ -118,11 +113,8 @@ def step_rollout(
 ) -> Any:
     """Return the code of one step as a rollout, for targets without plans: ``code([1], [q, qd, h, start, *constants])``
     returns [q, qd]. Rows whose guard is not 1 are NaN, and are counted."""
-
-    def adapt(recipe: Recipe) -> Recipe:
-        return replace(single_step(problem, method, recipe, dtype), recorded=())
-
-    def make(recipe: Recipe, key: str) -> Rollout:
-        return make_rollout(recipe, key, "step", method, problem.system.name, dtype, target)
-
-    return code_of(problem, method, dtype, "steps", adapt, make, kept, target)
+    return code_of(
+        problem, method, dtype, "steps",
+        lambda recipe: replace(single_step(problem, method, recipe, dtype), recorded=()),
+        lambda recipe, key: make_rollout(recipe, key, "step", method, problem.system.name, dtype, target), kept, target,
+    )  # fmt: skip

@@ -48,16 +48,8 @@ class StepCode:
     """
 
     __slots__ = (
-        "_numbers",
-        "_numbers_of_batch",
-        "batches",
-        "cells",
-        "entry",
-        "has_arrays",
-        "is_table",
-        "kept",
-        "parts",
-    )
+        "_numbers", "_numbers_of_batch", "batches", "cells", "entry", "has_arrays", "is_table", "kept", "parts",
+    )  # fmt: skip
 
     def __init__(self, has_arrays: bool, is_table: bool = False) -> None:
         self.entry: Any = _decline

@@ -49,7 +49,7 @@ class HeightSolver:
         return {"p": (k + m,), "z": z, "done": (), **known}
 
     def _derivative(self) -> Program:
-        return height_derivative(self.rows, self.k, self.m, self._shapes, self.dtype)
+        return height_derivative(self.rows, self.k, self._shapes, self.dtype)
 
     def _set(self) -> Program:
         """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done) of one set that pushes."""
