@@ -176,8 +176,9 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             v2 = _exact(own, v2 + result.change, result, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, result)
             late = stages(solver.respond, stop * since, *data)
-            q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
-            back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
+            q2, moved, none = system.integrate_row(q2, late), at_rows(late), np.zeros(rows.k)
+            inside = Bounds(none, none, -(gaps[0] + moved), gaps[1] - moved)  # displacements back inside the limits
+            back = solver.solve(stages, data, none, inside, np.ones(rows.k))
             q2 = system.integrate_row(q2, back.change)
             total, unsolved = total + result.impulse - stop, unsolved + 2 - back.done - result.done
             u1 = limits.recorded(u1, stop * per)

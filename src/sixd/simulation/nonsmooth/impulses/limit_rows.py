@@ -33,24 +33,13 @@ class LimitRows:
         high = [FAR if x is None or not np.isfinite(x[2]) else x[2] - q[x[0]] for x in self.rows]
         return np.array(low), np.array(high)
 
-    @staticmethod
-    def moved(gaps: tuple[Array, Array], dq: Array) -> tuple[Array, Array]:
-        """Return the distances after the rows have moved by dq (k,)."""
-        return gaps[0] + dq, gaps[1] - dq
-
-    @staticmethod
-    def inside(gaps: tuple[Array, Array]) -> Bounds:
-        """Return the graphs of displacements that lead back inside the limits."""
-        none = np.zeros(len(gaps[0]))
-        return Bounds(none, none, -gaps[0], gaps[1])
-
     def persisting(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
         """Return the bounds with the limits that no row hits within this step at its present speed v (k,)."""
         low, high = (self._speeds(gap, per) for gap in gaps)
         k = range(len(v))
         low = np.array([where(v[i] + low[i] < -slow[i], -FAR, -low[i]) for i in k])
         high = np.array([where(high[i] - v[i] < -slow[i], FAR, high[i]) for i in k])
-        return Bounds(bounds.lo, bounds.hi, low, high)
+        return bounds._replace(low=low, high=high)
 
     def _speeds(self, gap: Array, per: Any) -> Array:
         """Return the speeds (k,) by which rows reach a limit at the end of a step; 0 of those that are there."""

@@ -32,7 +32,7 @@ Constants = Mapping[str, Any]
 
 @dataclass(eq=False)
 class Prediction:
-    """The prediction v_e = v + h a0 with the response of M."""
+    """The prediction v_e = v + h a0 with the response of M. A ``state`` is (t, h, q, qd, u, constants)."""
 
     problem: Problem
     rows: JointRows
@@ -59,9 +59,10 @@ class Prediction:
         """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…). ``begin``
         are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce."""
 
-        def first(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        def first(*state: Any) -> Any:
+            t, _, q, qd, u, constants = state
             system = self.problem.system_with(constants)
-            v_e, begin, data = self.begin(response, system, t, h, q, qd, u, constants)
+            v_e, begin, data = self.begin(response, system, *state)
             J, still = self.rows.jacobian(system, q), np.zeros(0)
             if self.rows.bounces:
                 still = J @ self.problem.acceleration(t, q, qd * 0, u, constants)[0]
@@ -82,10 +83,9 @@ class Prediction:
         nv = self.problem.system.nv
         return begin[:nv] + more, begin[nv:]
 
-    def begin(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> tuple[Array, Array, Sequence[Array]]:
+    def begin(self, response: Any, system: System, *state: Any) -> tuple[Array, Array, Sequence[Array]]:
         """Return v_e (nv,), (qdd, rates of u) in one array, and the data of the response."""
+        t, h, q, qd, u, constants = state
         if isinstance(response, DenseResponse) and response.by_recursion:
             qdd, rate = self.problem.acceleration(t, q, qd, u, constants)
         else:
@@ -94,11 +94,9 @@ class Prediction:
         data = self.data(response, system, q)
         return qd + qdd * h, np.concatenate([qdd, rate]), data
 
-    def end(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> Sequence[Array]:
+    def end(self, response: Any, system: System, *state: Any) -> Sequence[Array]:
         """Return the data of the response at the end of a step."""
-        return self.data(response, system, q)
+        return self.data(response, system, state[2])
 
     def data(self, response: Any, system: System, q: Array) -> list[Array]:
         """Return the data of the response."""
@@ -143,13 +141,11 @@ class ImplicitPrediction(Prediction):
         """Return None: the base step evaluates its first stage itself, which costs no more."""
         return None
 
-    def begin(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> tuple[Array, Array, Sequence[Array]]:
+    def begin(self, response: Any, system: System, *state: Any) -> tuple[Array, Array, Sequence[Array]]:
         """Return v_e (nv,), an empty array, and the data of the response."""
-        problem = self.problem
+        problem, (t, h, q, qd, u, constants) = self.problem, state
         b, _ = problem.net_force(system, t, q, qd, u, constants)
-        A, K = self.matrix(t, h, q, qd, u, constants)
+        A, K = self.matrix(*state)
         result = factors(A, is_symmetric=is_symmetric(A))
         b = b - K @ qd * h
         if system.constraints:
@@ -159,12 +155,10 @@ class ImplicitPrediction(Prediction):
             change = result.solve(b)
         return qd + change * h, qd[:0], self._data_of(response, system, q, A, result)
 
-    def end(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> Sequence[Array]:
+    def end(self, response: Any, system: System, *state: Any) -> Sequence[Array]:
         """Return the data of the response of A at the end of a step."""
-        A, _ = self.matrix(t, h, q, qd, u, constants)
-        return self._data_of(response, system, q, A, factors(A, is_symmetric=is_symmetric(A)))
+        A, _ = self.matrix(*state)
+        return self._data_of(response, system, state[2], A, factors(A, is_symmetric=is_symmetric(A)))
 
     def _data_of(self, response: Any, system: System, q: Array, A: Array, result: Factors) -> Sequence[Array]:
         if isinstance(response, SparseResponse):
