@@ -73,7 +73,7 @@ class Force(ABC):
 class RigidForce(Force):
     """Base of the elements that act by impulses within fixed steps: rigid limits and rigid contact.
 
-    The steps know them (``simulation/impulses``). Their state u is the mean force of the step before.
+    The steps know them (``simulation/nonsmooth``). Their state u is the mean force of the step before.
     """
 
     def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:

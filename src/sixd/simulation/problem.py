@@ -152,8 +152,8 @@ class Problem:
         if self.f_ext is not None:
             f_ext = self._shaped("the result of f_ext", self.f_ext(t, q.copy(), qd.copy()), (system.nb, 6))
         rates: list[Any] = [np.zeros(0, dtype=int)]
-        for force, size, own in zip(self.forces, self.sizes, state_slices(self.sizes), strict=True):
-            result = force.apply(system, t, q.copy(), qd.copy(), u[own].copy())
+        for force, size, at in zip(self.forces, self.sizes, state_slices(self.sizes), strict=True):
+            result = force.apply(system, t, q.copy(), qd.copy(), u[at].copy())
             name = type(force).__name__
             if not isinstance(result, Applied):
                 raise ScalarTypeError(f"{self.where}: {name}.apply gives {result!r:.80}, expected a sixd.Applied(…).")

@@ -255,8 +255,8 @@ class _Sweeps:
                 gradients[name] = setup.library.choose(bad.reshape((-1, *[1] * (x.ndim - 1))), math.nan, x)
         shaped = self._shaped
         parameters = {name: shaped(gradients[f"constant {name}"]) for name in setup.problem.parameters}
-        arrays = (self.cost, gradients["q"], gradients["qd"], gradients[TAU])
-        return RolloutGradient(*map(shaped, arrays), parameters, shaped(last["q"]), shaped(last["qd"]), facts)
+        cost, q, qd, controls = map(shaped, (self.cost, gradients["q"], gradients["qd"], gradients[TAU]))
+        return RolloutGradient(cost, q, qd, controls, parameters, shaped(last["q"]), shaped(last["qd"]), facts)
 
     def _shaped(self, x: Any) -> Any:
         shaped = self.setup.shaped(x)

@@ -1,6 +1,6 @@
 """Rigid ground: a plane that points of bodies cannot enter, with Coulomb's friction and impacts.
 
-Its forces do not follow from a state: a fixed-step method finds the impulses of each step (``simulation/contact``).
+Its forces do not follow from a state: a fixed-step method finds the impulses of each step (``nonsmooth/contact``).
 Here are its numbers and its points.
 """
 
