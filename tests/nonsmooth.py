@@ -98,7 +98,7 @@ def lying_box(size=(0.2, 0.2, 0.1), mass=1.0):
     return free_body(sixd.box(*size, mass=mass), "box"), corners, np.array([1.0, 0, 0, 0, 0, 0, z])
 
 
-def on_slope(angle, height):
+def on_incline(angle, height):
     """Return the normal (3,) of a plane through the origin that falls towards +x, and q (7,) of a body flat on it."""
     normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
     return normal, np.concatenate([[np.cos(angle / 2), 0, np.sin(angle / 2), 0], normal * height])

@@ -54,7 +54,7 @@ def test_lagrange_takes_the_input_matrix(rng):
     assert close(jets(arm).generalized(q, f), numbers @ f)
 
 
-def test_the_singular_place_is_told():
+def test_the_error_names_the_singular_place():
     """At q2 = 0 no force turns the arm: rank one, and what is left over is said."""
     with pytest.raises(
         sixd.SingularError, match=r"cannot produce tau: 1 of 1 is left over at 'link1'.*rank 1 there"
@@ -110,7 +110,7 @@ POINT_MISTAKES = [
 
 
 @pytest.mark.parametrize(("given", "error", "message"), POINT_MISTAKES, ids=lambda v: str(v)[:30])
-def test_mistakes_with_points_are_told(given, error, message):
+def test_mistakes_with_points_raise_errors(given, error, message):
     with pytest.raises(error, match=message):
         sixd.point_forces(*given)
 
@@ -179,7 +179,7 @@ def test_feedback_produces_the_acceleration(rng):
 
 
 def test_least_norm(rng):
-    """Of all f with T f = τ, that of NumPy's pseudo-inverse; more inputs than freedoms."""
+    """Of all f with T f = τ, that of NumPy's pseudo-inverse; more inputs than DoF."""
     arm = sixd.zoo.two_link_arm()
     actuation = sixd.Actuation(
         arm,
@@ -205,7 +205,7 @@ def test_impossible_rows_alone_are_nan():
     assert np.isnan(jets().allocate(q[2], tau)).all()  # NaN in, NaN out
 
 
-def test_too_few_inputs_are_told():
+def test_too_few_inputs_raise_an_error():
     one = sixd.Actuation(sixd.zoo.two_link_arm(), [sixd.Motor("link1")])
     assert close(one.allocate([0.1, 0.2], [3.0, 0.0]), [3.0])
     with pytest.raises(
@@ -283,7 +283,7 @@ def test_no_inputs_and_names():
     assert repr(two) == "<Actuation of 'rp_arm': inputs f0, slide>"
 
 
-def test_motors_on_joints_of_several_freedoms():
+def test_motors_on_joints_of_several_dofs():
     builder = sixd.ModelBuilder("wrist")
     builder.add_body("hand", "world", sixd.Universal(), inertia=sixd.point(1.0, (0, 0, 0.1)), joint_name="wrist")
     actuation = sixd.Actuation(builder.build(), [sixd.Motor("wrist", gear=3, freedom=1)])
@@ -354,6 +354,6 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), MISTAKES, ids=lambda v: "" if callable(v) else str(v)[:40])
-def test_mistakes_are_told(call, error, message):
+def test_mistakes_raise_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -214,23 +214,23 @@ def test_a_box_sinks_in_until_the_ground_carries_it():
     close(qd, np.zeros(6), 1e-6)
 
 
-def slope(angle, **options):
-    """A block (sliding alone: its four points are at its centre's height) on a slope, x pointing down."""
+def incline(angle, **options):
+    """A block (sliding alone: its four points are at its centre's height) on an incline, x pointing down."""
     model = free_body(sixd.box(0.1, 0.1, 0.1, mass=2.0), (9.81 * np.sin(angle), 0, -9.81 * np.cos(angle)))
     points = [(x, y, 0) for x in (-0.5, 0.5) for y in (-0.5, 0.5)]
     return model, sixd.Ground({"body": points}, **options)
 
 
-def test_a_block_sticks_on_a_gentle_slope_and_slips_on_a_steep_one():
+def test_a_block_sticks_on_a_gentle_incline_and_slips_on_a_steep_one():
     angle, mu = 0.4, 0.3
-    model, ground = slope(angle, friction=0.8)
+    model, ground = incline(angle, friction=0.8)
     q, qd, u = run(ground, model, [1, 0, 0, 0, 0, 0, -1e-4], np.zeros(6), 1.0, 2e-4)
     close(qd, np.zeros(6), 1e-6)  # the swinging has died away
     force = ground.contacts(model, 0.0, q, qd, u)[1].sum(axis=0)
     close(force, -2.0 * model.gravity, 1e-4)
     assert 0 < q[4] < 1e-3  # it moved by the ground's own giving way
 
-    model, ground = slope(angle, friction=mu)
+    model, ground = incline(angle, friction=mu)
     start = run(ground, model, [1, 0, 0, 0, 0, 0, -1e-4], np.zeros(6), 0.5, 2e-4)
     step = stepper(ground, model, 2e-4)
     x = start
@@ -290,7 +290,7 @@ def test_the_disc_rolls_on_or_falls_over(heading, rolls):
     ("mass", "stiffness", "damping"), [(1.0, 1e6, 2000), (0.01, 1e6, 2000), (50.0, 1e5, 500), (1.0, 1e8, 1e5)]
 )
 def test_the_proposed_time_step_is_small_enough(mass, stiffness, damping):
-    """The speed after a blow of 1 m/s agrees with that of steps a tenth as long."""
+    """The speed after an impact of 1 m/s agrees with that of steps a tenth as long."""
     model = free_body(sixd.sphere(0.1, mass=mass))
     ground = sixd.Ground({"body": (0, 0, 0, 0.1)}, stiffness=stiffness, damping=damping)
     h, start = ground.time_step(mass, speed=1.0), [1, 0, 0, 0, 0, 0, 0.1]
@@ -423,7 +423,7 @@ def test_limits_push_and_never_pull(rng):
 
 
 def test_limits_of_every_joint_type(rng):
-    """All joints of as many coordinates as freedoms; compiled code agrees, and so does a kernel with other inertias."""
+    """All joints of as many coordinates as DoF; compiled code agrees, and so does a kernel with other inertias."""
     builder = sixd.ModelBuilder("joints")
     kinds = (sixd.Free(), sixd.Revolute("x"), sixd.Universal(), sixd.Spherical(), sixd.Planar(), sixd.Prismatic("y"))
     for k, joint in enumerate(kinds):

@@ -19,7 +19,7 @@ from sixd.runtime.cuda.memory import Buffer
 from sixd.simulation.ensemble import workers
 from sixd.simulation.stepping import compiled_steps, fixed
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 Q, QD = np.random.default_rng(1).normal(size=(2, 7, 2))
 VARIABLES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK")
 

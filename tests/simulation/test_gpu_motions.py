@@ -14,7 +14,7 @@ from sixd.runtime.cuda import driver
 from sixd.simulation.gradients import rollout_gradient
 from sixd.simulation.stepping import compiled_steps
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 ROWS = 5
 
 

@@ -41,10 +41,10 @@ def nonsmooth_weight(model):
 
 
 @pytest.mark.long
-def test_a_box_slides_down_a_slope():
+def test_a_box_slides_down_an_incline():
     box, points, _ = box_on_twelve_points()
     angle = np.arctan(1.001 * 0.5)
-    normal, q = nonsmooth.on_slope(angle, 0.05)
+    normal, q = nonsmooth.on_incline(angle, 0.05)
     motion = sixd.simulate(box, q, None, 1.0, forces=sixd.RigidGround({"box": points}, friction=0.5, normal=normal))
     went = (motion.q[:, 4:] - motion.q[0, 4:]) @ [np.cos(angle), 0, -np.sin(angle)]
     expected = G * (np.sin(angle) - 0.5 * np.cos(angle)) * motion.t**2 / 2

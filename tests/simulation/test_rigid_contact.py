@@ -82,7 +82,7 @@ def test_an_elastic_ball_keeps_its_energy():
 
 
 @pytest.mark.long
-def test_a_slope_is_a_rotated_world():
+def test_an_incline_is_a_rotated_world():
     """A plane with another normal under rotated gravity gives the rotated motion."""
     angle = 0.3
     q = np.array([1.0, 0, 0, 0, 0, 0, 0.05])
@@ -92,7 +92,7 @@ def test_a_slope_is_a_rotated_world():
     tripod = [(0.1, 0.0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)]
     ground = RigidGround({"box": tripod}, friction=0.6)
     one = sixd.simulate(flat, q, qd, 0.5, forces=ground)
-    normal, tilted = nonsmooth.on_slope(angle, 0.05)
+    normal, tilted = nonsmooth.on_incline(angle, 0.05)
     two = sixd.simulate(BOX, tilted, qd, 0.5, forces=dataclasses.replace(ground, normal=normal))
     np.testing.assert_allclose(two.qd, one.qd, atol=1e-9)  # contacts are solved to 1e-10 m/s
     height = RigidGround({"box": tripod}, friction=0.6, height=0.7)
@@ -100,8 +100,8 @@ def test_a_slope_is_a_rotated_world():
     np.testing.assert_allclose(three.qd, one.qd, atol=1e-9)
 
 
-def test_a_point_reverses_on_a_slope():
-    """Thrown up a slope steeper than friction, it stops within a step and slides back: v = v0 - a1 t, then a2 t."""
+def test_a_point_reverses_on_an_incline():
+    """Thrown up an incline steeper than friction, it stops within a step and slides back: v = v0 - a1 t, then a2 t."""
     angle, mu, speed = 0.6, 0.3, 0.5037
     model = BALL.with_gravity((-G * np.sin(angle), 0, -G * np.cos(angle)))
     # a ball whose point of contact is its centre does not roll
@@ -117,7 +117,7 @@ def test_a_point_reverses_on_a_slope():
 
 
 def test_friction_rotates_with_the_sliding_point():
-    """A puck that slides across a slope: order 2, because friction follows the velocity within a step."""
+    """A puck that slides across an incline: order 2, because friction follows the velocity within a step."""
     model = BALL.with_gravity((3.0, 0, -G))
     ground = RigidGround({"ball": (0, 0, 0)}, friction=0.25)
     runs = [

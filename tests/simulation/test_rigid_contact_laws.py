@@ -46,17 +46,17 @@ def test_a_sphere_from_sliding_to_rolling():
 
 @pytest.mark.long
 @pytest.mark.parametrize("factor", [0.999, 1.001])
-def test_a_box_on_a_slope(factor):
+def test_a_box_on_an_incline(factor):
     """Below the angle of friction it stays, above it it accelerates with g (sin α - μ cos α)."""
     angle = np.arctan(factor * 0.5)
     box, corners, _ = nonsmooth.lying_box()
-    normal, q = nonsmooth.on_slope(angle, 0.05)
+    normal, q = nonsmooth.on_incline(angle, 0.05)
     ground = sixd.RigidGround({"box": corners}, friction=0.5, normal=normal)
     motion = sixd.simulate(box, q, None, 1.0, forces=ground)
     went = motion.q[:, 4:] - motion.q[0, 4:]
     acceleration = max(0.0, G * (np.sin(angle) - 0.5 * np.cos(angle)))
     expected = acceleration * motion.t**2 / 2
-    # with the quaternion of the slope rounded, its corners differ from the plane by 1e-17 m; contacts are solved to 1e-10
+    # with the quaternion of the incline rounded, its corners differ from the plane by 1e-17 m; contacts are solved to 1e-10
     assert np.abs(went @ [np.cos(angle), 0, -np.sin(angle)] - expected).max() <= 1e-6
     assert np.abs(went @ normal).max() <= 1e-6
 

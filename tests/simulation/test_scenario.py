@@ -82,8 +82,8 @@ def test_a_controller_acts_in_gradients(rng):
         return x @ x
 
     assert cost(taus) == pytest.approx(found.cost, abs=1e-14)
-    slope = (cost(taus + h * direction) - cost(taus - h * direction)) / (2 * h)
-    assert np.sum(found.controls * direction) == pytest.approx(slope, abs=1e-8)  # of differences
+    derivative = (cost(taus + h * direction) - cost(taus - h * direction)) / (2 * h)
+    assert np.sum(found.controls * direction) == pytest.approx(derivative, abs=1e-8)  # of differences
 
 
 def test_the_fields_are_stored_in_one_form():

@@ -678,7 +678,7 @@ def test_paths_and_systems(tmp_path):
     cases = {
         "a\0.npz": "^save: path is 'a.x00.npz', expected one without null characters.$",
         "\ud800.csv": "^save: path is '.ud800.csv', expected the path of a file \\(.*surrogates not allowed\\).$",
-        "~nobody at home/a.csv": "^save: path is .* expected the path of a file \\(Could not determine home directory\\).$",
+        "~no one at home/a.csv": "^save: path is .* expected the path of a file \\(Could not determine home directory\\).$",
         3: "^save: path is 3, expected the path of a file",
         tmp_path / "taken.csv": "cannot write .*: Is a directory. There is a folder of this name.$",
         tmp_path / ("a" * 300 + ".csv"): "cannot write .*: File name too long. Choose a shorter name.$",

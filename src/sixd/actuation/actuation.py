@@ -134,9 +134,9 @@ class Actuation:
     def _solve(self, where: str, q: ArrayLike, tau: ArrayLike, strict: bool) -> Array:
         q, tau = self._broadcast(where, q=q, tau=tau)
         T = self.matrix(q if is_object(q) else q.astype(float))  # float32 would blur its rank
-        return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._freedoms(), strict)
+        return least_norm(f"Actuation.{where}", np.asarray(T), tau, self._force_names(), strict)
 
-    def _freedoms(self) -> list[str]:
+    def _force_names(self) -> list[str]:
         """Names of the joint forces (nv,), for messages."""
         dofs = {joint: range(self.model.nv)[self.model.v_slice(joint)] for joint in self.model.joint_names}
         return [j if len(own) == 1 else f"{j}[{k}]" for j, own in dofs.items() for k in range(len(own))]

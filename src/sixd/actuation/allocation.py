@@ -17,10 +17,8 @@ _RESIDUAL = {4: 1e-5, 8: 1e-7}  # by the bytes of a number in τ
 
 
 def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: bool) -> Array:
-    """f (…, m) for T (…, n, m) and τ (…, n); NaN, or with ``strict`` an error, where there is none.
-
-    ``names`` of the n forces are for the message.
-    """
+    """f (…, m) for T (…, n, m) and τ (…, n); NaN, or with ``strict`` an error, where there is none. ``names`` of the n
+    forces are for the message."""
     if is_object(T, tau):
         pairs = zip(T.reshape(-1, *T.shape[-2:]), tau.reshape(-1, tau.shape[-1]), strict=True)
         rows = [_exactly(where, a, b, strict) for a, b in pairs]

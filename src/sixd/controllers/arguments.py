@@ -13,10 +13,8 @@ from sixd.spatial.scalar import Array, ArrayLike, maximum, minimum
 
 
 def read_gain(where: str, name: str, value: ArrayLike, *sizes: int, system: System | None = None) -> Array:
-    """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length.
-
-    For gains on the velocities of a ``system``, the message on a wrong shape shows how to write them.
-    """
+    """Return a gain as a read-only array: a scalar, or (n,) with n among ``sizes``; without sizes, of any length. For
+    gains on the velocities of a ``system``, the message on a wrong shape shows how to write them."""
 
     def fits(shape: tuple[int, ...]) -> bool:
         return shape == () or (len(shape) == 1 and (not sizes or shape[0] in sizes))

@@ -9,6 +9,7 @@ from typing import Any, final
 from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, saturated
 from sixd.controllers.reference import Reference
+from sixd.forces.elements import set_fields
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
@@ -47,10 +48,9 @@ class ComputedTorque:
         read_model("ComputedTorque", self.model, saturate=self.saturate)
         for name in ("kp", "kd"):
             gain = read_gain("ComputedTorque", name, getattr(self, name), self.model.nv, system=self.model)
-            object.__setattr__(self, name, gain)
-        reference = self._reference
-        for name in ("target", "velocity", "acceleration"):
-            object.__setattr__(self, name, getattr(reference, name))
+            set_fields(self, **{name: gain})
+        read = self._reference
+        set_fields(self, target=read.target, velocity=read.velocity, acceleration=read.acceleration)
 
     @cached_property
     def _reference(self) -> Reference:

@@ -16,8 +16,8 @@ import numpy as np
 from sixd.algorithms.operational.stack import PARTS, Stack, read_part
 from sixd.api.frames import pose
 from sixd.controllers.reference import as_numbers, differentiable
-from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
-from sixd.forces.elements import finite_array, finite_vector
+from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
+from sixd.forces.elements import finite_array, finite_vector, read_only, set_fields
 from sixd.model import validate
 from sixd.model.system import System
 from sixd.spatial.dual import Dual, parts
@@ -31,10 +31,8 @@ _SHAPES = "(4, 4), (3, 3) or (3,)"
 
 @dataclass(frozen=True, eq=False)
 class FrameTarget:
-    """A pose (4, 4), an orientation (3, 3), a position (3,), or a function of t that returns one of them.
-
-    ``velocity`` and ``acceleration`` (6,) or (3,) of the target may be functions of t; None: its derivatives.
-    """
+    """A pose (4, 4), an orientation (3, 3), a position (3,), or a function of t that returns one of them. ``velocity``
+    and ``acceleration`` (6,) or (3,) of the target may be functions of t; None: its derivatives."""
 
     where: str
     target: Any
@@ -43,13 +41,13 @@ class FrameTarget:
 
     def __post_init__(self) -> None:
         if not callable(self.target):
-            object.__setattr__(self, "target", _read_target(self.where, self.target))
+            set_fields(self, target=_read_target(self.where, self.target))
         n = None if callable(self.target) else len(ROWS[self.target.shape])
         for name in ("velocity", "acceleration"):
             value = getattr(self, name)
             if value is not None and not callable(value):
-                value = finite_vector(self.where, name, value, n, "(3,) or (6,)" if n is None else "")
-                object.__setattr__(self, name, value)
+                wanted = "(3,) or (6,)" if n is None else ""
+                set_fields(self, **{name: finite_vector(self.where, name, value, n, wanted)})
 
     @property
     def moves(self) -> bool:
@@ -110,7 +108,6 @@ class FrameTarget:
 class FrameTargets:
     """Targets of several frames, by name, and the rows of each that are controlled."""
 
-    where: str
     system: System
     targets: Mapping[str, FrameTarget]
     stack: Stack
@@ -145,11 +142,11 @@ class FrameTargets:
         return np.concatenate(values)
 
 
-def read_targets(where: str, system: System, frame: object, target: object, **options: Any) -> FrameTargets:
-    """The targets of a controller's arguments: ``frame`` is a name, or a mapping of names to targets.
-
-    ``options`` are velocity, acceleration and rows, with a mapping of frames each a mapping as well.
-    """
+def read_targets(where: str, controller: Any) -> FrameTargets:
+    """The targets of a controller by its attributes model, frame, target, velocity, acceleration and rows: ``frame`` is
+    a name, or a mapping of names to targets; then velocity, acceleration and rows are mappings as well, or None."""
+    system, frame, target = controller.model, controller.frame, controller.target
+    options = {name: getattr(controller, name) for name in ("velocity", "acceleration", "rows")}
     if isinstance(frame, Mapping):
         if target is not None:
             raise ModelError(f"{where}: target is given, but frame is a mapping to targets. Leave one of them out.")
@@ -170,8 +167,7 @@ def read_targets(where: str, system: System, frame: object, target: object, **op
         if not isinstance(named, Mapping):
             raise ScalarTypeError(f"{where}: {option} is {value!r:.60}, expected a mapping by the names of the frames.")
         for name in named:
-            if name not in by_frame:
-                raise unknown_name(f"{where}: {option}", "frame", name, by_frame)
+            require_known(f"{where}: {option}", "frame", name, by_frame)
         options[option] = named
     targets = {
         name: FrameTarget(where, x, options["velocity"].get(name), options["acceleration"].get(name))
@@ -186,31 +182,29 @@ def read_targets(where: str, system: System, frame: object, target: object, **op
                 f"{where}: rows of frame {name!r} are {chosen}, expected some of {one.rows}, those of its target."
             )
         stack.append((name, chosen))
-    return FrameTargets(where, system, targets, tuple(stack))
+    return FrameTargets(system, targets, tuple(stack))
 
 
 def read_row_gain(
     where: str, name: str, value: ArrayLike | Mapping[str, ArrayLike], targets: FrameTargets, *, matrix: bool = False
 ) -> Array:
     """A gain for each row: (m,), or (m, m) if one is a matrix. ``value`` may be a mapping by frame."""
+    what = f"{where}: {name}"
     if not isinstance(value, Mapping):
-        return _one_gain(f"{where}: {name}", value, targets.size, matrix)
+        return _one_gain(what, value, targets.size, matrix)
     for frame in value:
-        if frame not in targets.targets:
-            raise unknown_name(f"{where}: {name}", "frame", frame, targets.targets)
+        require_known(what, "frame", frame, targets.targets)
     missing = [frame for frame in targets.targets if frame not in value]
     if missing:
-        raise ModelError(f"{where}: {name} has no entry for {missing}, expected one for each frame.")
-    blocks = [
-        _one_gain(f"{where}: {name} of {frame!r}", value[frame], len(rows), matrix) for frame, rows in targets.stack
-    ]
+        raise ModelError(f"{what} has no entry for {missing}, expected one for each frame.")
+    blocks = [_one_gain(f"{what} of {frame!r}", value[frame], len(rows), matrix) for frame, rows in targets.stack]
     if all(block.ndim == 1 for block in blocks):
-        return _fixed(np.concatenate(blocks))
+        return read_only(np.concatenate(blocks))
     whole, at = np.zeros((targets.size, targets.size)), 0
     for block in blocks:
         end = at + len(block)
         whole[at:end, at:end], at = block if block.ndim == 2 else np.diag(block), end
-    return _fixed(whole)
+    return read_only(whole)
 
 
 def scaled(gain: Array, x: Array) -> Array:
@@ -223,20 +217,13 @@ def _one_gain(what: str, value: ArrayLike, n: int, matrix: bool) -> Array:
     wanted = f"a number, ({n},) or ({n}, {n})" if matrix else f"a number or ({n},)"
     array = finite_array(what, value, allowed.__contains__, wanted)
     if array.ndim == 2:
-        if (
-            not np.allclose(array, array.T, rtol=1e-12, atol=0)
-            or np.linalg.eigvalsh(array)[0] < -1e-12 * np.abs(array).max()
-        ):
+        is_symmetric = np.allclose(array, array.T, rtol=1e-12, atol=0)
+        if not is_symmetric or np.linalg.eigvalsh(array)[0] < -1e-12 * np.abs(array).max():
             raise ModelError(f"{what} is not symmetric with eigenvalues of at least 0, expected a passive gain.")
         return array
     if (array < 0).any():
         raise ModelError(f"{what} is {value!r}, expected finite numbers of at least 0.")
-    return _fixed(np.broadcast_to(array, (n,)).copy())
-
-
-def _fixed(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+    return read_only(np.broadcast_to(array, (n,)).copy())
 
 
 def _read_target(where: str, value: ArrayLike) -> Array:

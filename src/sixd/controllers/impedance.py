@@ -15,7 +15,7 @@ from sixd.controllers.arguments import read_model, read_state, saturated
 from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets, scaled
 from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
-from sixd.forces.elements import nonnegative
+from sixd.forces.elements import nonnegative, set_fields
 from sixd.model.system import System
 from sixd.spatial.dual import duals, parts
 from sixd.spatial.scalar import Array, ArrayLike, Scalar
@@ -82,16 +82,13 @@ class Impedance:
         for name, unit in (("stiffness", "N m/rad or N/m"), ("damping", "N m s/rad or N s/m")):
             if getattr(self, name) is None:
                 raise ModelError(f"{where}: {name} is None, expected a number, a vector or a matrix [{unit}].")
-            gain = read_row_gain(where, name, getattr(self, name), self._targets, matrix=True)
-            object.__setattr__(self, name, gain)
-        object.__setattr__(self, "posture_kp", self._posture.kp)
-        object.__setattr__(self, "posture_kd", self._posture.kd)
-        object.__setattr__(self, "regularization", nonnegative(where, "regularization", self.regularization))
+            set_fields(self, **{name: read_row_gain(where, name, getattr(self, name), self._targets, matrix=True)})
+        set_fields(self, posture_kp=self._posture.kp, posture_kd=self._posture.kd)
+        set_fields(self, regularization=nonnegative(where, "regularization", self.regularization))
 
     @cached_property
     def _targets(self) -> FrameTargets:
-        options = {"velocity": self.velocity, "acceleration": self.acceleration, "rows": self.rows}
-        return read_targets("Impedance", self.model, self.frame, self.target, **options)
+        return read_targets("Impedance", self)
 
     @cached_property
     def _posture(self) -> Posture:

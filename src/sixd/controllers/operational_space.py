@@ -15,7 +15,7 @@ from sixd.controllers.arguments import read_model, read_state, saturated
 from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets
 from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
-from sixd.forces.elements import nonnegative
+from sixd.forces.elements import nonnegative, read_only, set_fields
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
@@ -78,23 +78,18 @@ class OperationalSpace:
         if self.kp is None:
             raise ModelError(f"{where}: kp is None, expected a gain [1/s²], such as kp=100.0.")
         kp = read_row_gain(where, "kp", self.kp, self._targets)
-        kd = _fixed_sqrt(kp) if self.kd is None else read_row_gain(where, "kd", self.kd, self._targets)
+        kd = read_only(2 * np.sqrt(kp)) if self.kd is None else read_row_gain(where, "kd", self.kd, self._targets)
         posture = self._posture
         delta = nonnegative(where, "regularization", self.regularization)
         if isinstance(self.unactuated, str) or not isinstance(self.unactuated, Iterable):
             raise ScalarTypeError(f"{where}: unactuated is {self.unactuated!r}, expected names of joints in a tuple.")
-        values = {
-            "kp": kp, "kd": kd, "posture_kp": posture.kp, "posture_kd": posture.kd, "regularization": delta,
-            "unactuated": tuple(self.unactuated),
-        }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, kp=kp, kd=kd, posture_kp=posture.kp, posture_kd=posture.kd)
+        set_fields(self, regularization=delta, unactuated=tuple(self.unactuated))
         self._free  # noqa: B018 - raises for unknown names of joints
 
     @cached_property
     def _targets(self) -> FrameTargets:
-        options = {"velocity": self.velocity, "acceleration": self.acceleration, "rows": self.rows}
-        return read_targets("OperationalSpace", self.model, self.frame, self.target, **options)
+        return read_targets("OperationalSpace", self)
 
     @cached_property
     def _posture(self) -> Posture:
@@ -125,9 +120,3 @@ class OperationalSpace:
         tau = np.array([0 * x if k in free else x for k, x in enumerate(tau)])
         tau = checked_force("OperationalSpace", model, targets.stack, q, qd, tau)
         return saturated(model, tau) if self.saturate else tau
-
-
-def _fixed_sqrt(kp: Array) -> Array:
-    kd = 2 * np.sqrt(kp)
-    kd.flags.writeable = False
-    return kd

@@ -10,6 +10,7 @@ from sixd.api import dynamics as api
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.reference import Reference
 from sixd.errors import ModelError
+from sixd.forces.elements import set_fields
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
@@ -56,11 +57,10 @@ class PD:
         elif self.gravity or self.saturate:
             raise ModelError("PD: model is None, expected the model for gravity or saturate. Pass model=….")
         reference = self._reference
-        object.__setattr__(self, "target", reference.target)
-        object.__setattr__(self, "velocity", reference.velocity)
+        set_fields(self, target=reference.target, velocity=reference.velocity)
         sizes = () if reference.nv is None else (reference.nv,)
         for name in ("kp", "kd"):
-            object.__setattr__(self, name, read_gain("PD", name, getattr(self, name), *sizes, system=self.model))
+            set_fields(self, **{name: read_gain("PD", name, getattr(self, name), *sizes, system=self.model)})
 
     @cached_property
     def _reference(self) -> Reference:

@@ -14,6 +14,7 @@ from sixd.api.dynamics import mass_matrix_solve
 from sixd.controllers.arguments import read_gain
 from sixd.controllers.reference import Reference
 from sixd.errors import ModelError
+from sixd.forces.elements import set_fields
 from sixd.model.manifold import nonfinite_error
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
@@ -32,7 +33,7 @@ class Posture:
     def __post_init__(self) -> None:
         for name in ("kp", "kd"):
             gain = read_gain(self.where, f"posture_{name}", getattr(self, name), self.system.nv, system=self.system)
-            object.__setattr__(self, name, gain)
+            set_fields(self, **{name: gain})
         if (self.target is None) is bool(np.any(self.kp)):
             raise ModelError(
                 f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "

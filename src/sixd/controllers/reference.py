@@ -16,7 +16,7 @@ import numpy as np
 from sixd.algorithms.linear.dense import inverse_small
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ScalarTypeError, ShapeError
-from sixd.forces.elements import finite_vector
+from sixd.forces.elements import finite_vector, set_fields
 from sixd.model.joints import Joint
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
@@ -39,9 +39,7 @@ class TargetMotion(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Reference:
     """A target (nq,), or a function t -> (nq,); velocity and acceleration (nv,) likewise, or None: its derivatives.
-
-    Without a ``system`` q and qd are plain vectors of the same length.
-    """
+    Without a ``system`` q and qd are plain vectors of the same length."""
 
     where: str
     system: System | None
@@ -56,7 +54,7 @@ class Reference:
             if not (callable(value) or (value is None and name != "target")):
                 wanted = f"{'(nq,)' if n is None else f'({n},)'}, or a function of t"
                 wanted += _target_of_joints(self.system) if name == "target" else ""
-                object.__setattr__(self, name, finite_vector(self.where, name, value, n, wanted))
+                set_fields(self, **{name: finite_vector(self.where, name, value, n, wanted)})
             n = self.nv
         if not callable(self.target) and self.system is not None:
             require_unit_quaternions(self.where, self.system, "target", self.target)
@@ -94,13 +92,14 @@ class Reference:
             return np.zeros(len(q) if self.system is None else self.system.nv, dtype=int)
         # d/ds difference(q(t), q(s)) at s = t; both sides are lifted, t may be a dual number already
         here = duals(q, np.zeros(len(q), dtype=int))
-        return parts(self._difference(here, self._differentiable("target", Dual(t, 1))))[1]
+        there = differentiable(self.where, "target", self.target, Dual(t, 1))
+        return parts(self._difference(here, there))[1]
 
     def _acceleration(self, t: Scalar) -> Array:
         if self.acceleration is not None:
             return self._value("acceleration", t)
         if callable(self.velocity):
-            return parts(self._differentiable("velocity", Dual(t, 1)))[1]
+            return parts(differentiable(self.where, "velocity", self.velocity, Dual(t, 1)))[1]
         return parts(self._velocity(Dual(t, 1)))[1]
 
     def _value(self, name: str, t: Scalar) -> Array:
@@ -113,9 +112,6 @@ class Reference:
             wanted = "nq" if n is None else n
             raise ShapeError(f"{self.where}: {name}(t) has shape {value.shape}, expected ({wanted},).")
         return value
-
-    def _differentiable(self, name: str, t: Dual) -> Array:
-        return differentiable(self.where, name, getattr(self, name), t)
 
     def _difference(self, q0: Array, q1: Array) -> Array:
         return q1 - q0 if self.system is None else self.system.difference_row(q0, q1)
@@ -139,10 +135,8 @@ def differentiable(where: str, name: str, function: Callable[[Any], Any], t: Dua
 
 
 def carried_velocity(system: System | None, q: Array, q_target: Array, qd_target: Array) -> Array:
-    """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target.
-
-    It is the target's own velocity, expressed in the axes of the body at q.
-    """
+    """Return the velocity (nv,) at q of a mechanism at rest relative to the moving target. It is the target's own
+    velocity, expressed in the axes of the body at q."""
     curved = curved_joints(system)
     if not curved:
         return qd_target
@@ -160,10 +154,9 @@ def curved_joints(system: System | None) -> list[tuple[str, Joint, slice, slice]
     tree = system.model if isinstance(system, Reduced) else system
     if system is None or not isinstance(tree, Model):
         return []
-    joints = [(name, tree.joints[tree.joint_index(name)]) for name in system.joint_names]
-    return [
-        (name, joint, system.q_slice(name), system.v_slice(name)) for name, joint in joints if not joint.is_vector_space
-    ]
+    joints = {name: tree.joints[tree.joint_index(name)] for name in system.joint_names}
+    curved = [name for name, joint in joints.items() if not joint.is_vector_space]
+    return [(name, joints[name], system.q_slice(name), system.v_slice(name)) for name in curved]
 
 
 def _target_of_joints(system: System | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError
+from sixd.forces.elements import read_only, set_fields
 from sixd.spatial.scalar import Array, ArrayLike, Scalar, is_number, is_object, require_scalars, where
 
 # a sample's time k·Ts, computed as a sum of steps, may be too early by this fraction of Ts
@@ -43,13 +44,10 @@ class Sequence:
             raise ShapeError(f"Sequence: tau has shape {array.shape}, expected (..., n, nv) with n at least 1.")
         if is_object(array) or not np.isfinite(array).all():
             raise ModelError("Sequence: tau holds NaN, infinity or symbols, expected finite numbers.")
-        array = array.astype(float)
-        array.flags.writeable = False
-        object.__setattr__(self, "tau", array)
         Ts = self.sample_time
         if isinstance(Ts, bool) or not is_number(Ts) or not 0 < Ts < np.inf:
             raise ScalarTypeError(f"Sequence: sample_time is {Ts!r}, expected a positive finite number [s].")
-        object.__setattr__(self, "sample_time", float(Ts))
+        set_fields(self, tau=read_only(array.astype(float)), sample_time=float(Ts))
 
     def __call__(self, t: Scalar, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return tau (nv,) at time t [s]; it does not depend on the state."""

@@ -10,6 +10,7 @@ from sixd.api.dynamics import gravity_force
 from sixd.api.frames import jacobian, pose
 from sixd.controllers.arguments import read_gain, read_model, read_state, require_gains, saturated
 from sixd.controllers.frame_target import ROWS, FrameTarget
+from sixd.forces.elements import set_fields
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar
 
@@ -54,13 +55,11 @@ class TaskSpacePD:
         read_model("TaskSpacePD", self.model, saturate=self.saturate)
         self.model.frame(self.frame, "TaskSpacePD")
         read = self._frame_target
-        object.__setattr__(self, "target", read.target)
-        object.__setattr__(self, "velocity", read.velocity)
+        set_fields(self, target=read.target, velocity=read.velocity)
         sizes = (3, 6) if callable(self.target) else (len(ROWS[self.target.shape]),)
         for name in ("kp", "kd"):
-            object.__setattr__(self, name, read_gain("TaskSpacePD", name, getattr(self, name), *sizes))
-        damping = read_gain("TaskSpacePD", "joint_damping", self.joint_damping, self.model.nv)
-        object.__setattr__(self, "joint_damping", damping)
+            set_fields(self, **{name: read_gain("TaskSpacePD", name, getattr(self, name), *sizes)})
+        set_fields(self, joint_damping=read_gain("TaskSpacePD", "joint_damping", self.joint_damping, self.model.nv))
 
     @cached_property
     def _frame_target(self) -> FrameTarget:

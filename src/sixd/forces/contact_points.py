@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.errors import ModelError, ShapeError
-from sixd.forces.elements import tree_of
+from sixd.forces.elements import finite_number, finite_vector, read_only, set_fields, tree_of
 from sixd.model.model import Model
 from sixd.model.parts import Shape
 from sixd.model.system import System
@@ -26,6 +26,15 @@ def plane_axes(normal: ArrayLike) -> tuple[Array, Array]:
     along = np.eye(3)[0 if abs(n[0]) < 0.9 else 1]
     first = unit_vector(along - n * (n @ along))
     return n, np.array([first, np.cross(n, first)]) + 0.0  # no -0
+
+
+def set_plane(where: str, ground: Any) -> None:
+    """Check the plane and the points of a ground, a frozen dataclass in its ``__post_init__``, and set them."""
+    set_fields(ground, height=finite_number(where, "height", ground.height, "m"))
+    normal = unit_vector(finite_vector(where, "normal", ground.normal, 3), name=f"{where}: normal")
+    set_fields(ground, normal=tuple(normal.tolist()))
+    if ground.points is not None:
+        set_fields(ground, points=read_points(where, ground.points))
 
 
 def require_moving(where: str, model: System, points: Mapping[str, Array]) -> None:
@@ -50,8 +59,7 @@ def read_points(where: str, points: object) -> dict[str, Array]:
             )
         if array.dtype == object or not np.isfinite(array).all() or (array[:, 3:] < 0).any():
             raise ModelError(f"{where}: points of {name!r} are {value!r}, expected finite numbers, radii at least 0.")
-        table[name] = np.concatenate([array, np.zeros((len(array), 4 - array.shape[1]))], axis=1)
-        table[name].flags.writeable = False
+        table[name] = read_only(np.concatenate([array, np.zeros((len(array), 4 - array.shape[1]))], axis=1))
     if not table:
         raise ModelError(f"{where}: points is empty, expected {{frame: points (k, 3)}}.")
     return table

@@ -7,8 +7,9 @@ An element is a frozen dataclass of numbers. ``apply`` is written like the algor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ class Force(ABC):
 class RigidForce(Force):
     """Base of the elements that act by impulses within fixed steps: rigid limits and rigid contact.
 
-    The steps know them (``simulation/impulses``). Their state u is the mean force of the step before.
+    The steps know them (``simulation/nonsmooth``). Their state u is the mean force of the step before.
     """
 
     def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
@@ -102,6 +103,12 @@ def _frozen(value: object) -> Any:
     raise TypeError
 
 
+def state_slices(sizes: Sequence[int]) -> list[slice]:
+    """Return the entries that elements of these sizes have in the state u of all of them."""
+    ends = accumulate(sizes)
+    return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+
+
 def finite_number(where: str, name: str, value: Any, unit: str = "") -> float:
     """Return ``value`` as a finite float."""
     if isinstance(value, bool) or not is_number(value) or not np.isfinite(float(value)):
@@ -125,22 +132,30 @@ def elements(where: str, forces: object) -> tuple[Force, ...]:
     return every
 
 
+def read_only(array: Array) -> Array:
+    """Return the array itself, whose entries cannot be set from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def set_fields(instance: object, **values: Any) -> None:
+    """Set fields of a frozen dataclass, in its ``__post_init__``."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
 def finite_array(
     what: str, value: object, fits: Callable[[tuple[int, ...]], bool], wanted: str, *, signed: bool = True
 ) -> Array:
-    """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``.
-
-    ``fits(shape)`` is whether it may have a shape, ``wanted`` describes those in the message.
-    """
+    """Return ``value`` as a read-only array of finite floats, of at least 0 if not ``signed``. ``fits(shape)`` is
+    whether it may have a shape, ``wanted`` describes those in the message."""
     require_scalars(what, value)
     array = np.array(value)
     if not fits(array.shape):
         raise ShapeError(f"{what} has shape {array.shape}, expected {wanted}.")
     if is_object(array) or not np.isfinite(array).all() or (not signed and (array < 0).any()):
         raise ModelError(f"{what} is {value!r}, expected finite numbers{'' if signed else ' of at least 0'}.")
-    array = array.astype(float)
-    array.flags.writeable = False
-    return array
+    return read_only(array.astype(float))
 
 
 def finite_vector(where: str, name: str, value: object, n: int | None, wanted: str = "") -> Array:

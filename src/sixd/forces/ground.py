@@ -1,7 +1,7 @@
 """Compliant ground: a plane of springs, dampers and friction under points of bodies, or of their shapes.
 
 The ground deforms along its normal and, under each point, along its tangents; the tangential deformation u is an
-internal state, so that a point at rest on a slope stays there. The model is Featherstone's (his simulation software,
+internal state, so that a point at rest on an incline stays there. The model is Featherstone's (his simulation software,
 ``gcontact``). Contact without deformation is ``rigid_ground.py``.
 """
 
@@ -16,19 +16,17 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
-from sixd.forces.contact_points import plane_axes, read_points, require_moving, shape_points
-from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_number, finite_vector, nonnegative, tree_of
+from sixd.forces.contact_points import plane_axes, require_moving, set_plane, shape_points
+from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_number, nonnegative, set_fields, tree_of
 from sixd.model.system import System
-from sixd.spatial.rotation import skew, unit_vector
+from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, maximum, sqrt, where
 from sixd.spatial.transform import force_at_point
 
 
 class Contact(NamedTuple):
-    """Forces of the ground on a point [N], the rate of its deformation [m/s], and the friction.
-
-    ``demand`` is the size of the force that would make the point stick, ``limit`` = μ fn: it slips if demand > limit.
-    """
+    """Forces of the ground on a point [N], the rate of its deformation [m/s], and the friction. ``demand`` is the size
+    of the force that would make the point stick, ``limit`` = μ fn: it slips if demand > limit."""
 
     normal: Any
     tangential: Any
@@ -121,16 +119,12 @@ class Ground(Force):
     def __post_init__(self) -> None:
         units = {"stiffness": "N/m^1.5", "damping": "N s/m^1.5", "friction": ""}
         for name, unit in units.items():
-            object.__setattr__(self, name, nonnegative("Ground", name, getattr(self, name), unit))
+            set_fields(self, **{name: nonnegative("Ground", name, getattr(self, name), unit)})
         if not self.stiffness:
             raise ModelError("Ground: stiffness is 0, expected a positive number [N/m^1.5].")
         if self.friction and not self.damping:
             raise ModelError("Ground: damping is 0, expected a positive number with friction, which relaxes by it.")
-        object.__setattr__(self, "height", finite_number("Ground", "height", self.height, "m"))
-        normal = unit_vector(finite_vector("Ground", "normal", self.normal, 3), name="Ground: normal")
-        object.__setattr__(self, "normal", tuple(normal.tolist()))
-        if self.points is not None:
-            object.__setattr__(self, "points", read_points("Ground", self.points))
+        set_plane("Ground", self)
 
     @classmethod
     def of(cls, model: System, *, rim: int = 8, **options: Any) -> Ground:
@@ -164,8 +158,7 @@ class Ground(Force):
 
     def apply(self, model: System, t: Scalar, q: Array, qd: Array, u: Array) -> Applied:
         """Return the ground's forces on the bodies, and the rates of the deformations."""
-        f_ext = [ZERO_WRENCH] * model.nb
-        rates = [np.zeros(0, dtype=int)]
+        f_ext, rates = [ZERO_WRENCH] * model.nb, [np.zeros(0, dtype=int)]
         for touch in self._touches(model, q, qd, u):
             f_ext[touch.body - 1] = f_ext[touch.body - 1] + force_at_point(touch.force, touch.position)
             rates.append(touch.rate)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.algorithms import solve
 from sixd.errors import ModelError
-from sixd.forces.elements import Applied, Force, tree_of
+from sixd.forces.elements import Applied, Force, read_only, set_fields, tree_of
 from sixd.model import memo
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, is_number, is_object, maximum, require_scalars, sqrt, where
@@ -56,8 +56,7 @@ class JointLimits(Force):
                 raise ModelError(
                     f"JointLimits: {name} is {value!r}, expected a finite number of at least 0, or (nv,) of them."
                 )
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            set_fields(self, **{name: read_only(array)})
 
     def size(self, model: System) -> int:
         """Return 0, no internal state; raise unless stiffness and damping fit the model."""
@@ -94,10 +93,8 @@ class JointLimits(Force):
 
 
 def limited_coordinates(model: System, where: str = "JointLimits") -> list[tuple[int, int, float, float]]:
-    """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit.
-
-    Only those are listed whose rate is an entry of the joint's velocity.
-    """
+    """Return (index in q, index in qd, lower limit, upper limit) of each coordinate with a finite limit. Only those are
+    listed whose rate is an entry of the joint's velocity."""
     tree_of(where, model)
     lower, upper = model.lower, model.upper  # type: ignore[attr-defined]
     if not all(is_number(x) for x in (*lower, *upper)):

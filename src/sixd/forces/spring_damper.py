@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
-from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_vector, nonnegative, tree_of
+from sixd.forces.elements import ZERO_WRENCH, Applied, Force, finite_vector, nonnegative, set_fields, tree_of
 from sixd.model.system import System
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, sqrt, where
@@ -44,9 +44,9 @@ class SpringDamper(Force):
 
     def __post_init__(self) -> None:
         for name, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("length", "m")):
-            object.__setattr__(self, name, nonnegative("SpringDamper", name, getattr(self, name), unit))
+            set_fields(self, **{name: nonnegative("SpringDamper", name, getattr(self, name), unit)})
         for name in ("point_a", "point_b"):
-            object.__setattr__(self, name, finite_vector("SpringDamper", name, getattr(self, name), 3))
+            set_fields(self, **{name: finite_vector("SpringDamper", name, getattr(self, name), 3)})
 
     def size(self, model: System) -> int:
         """Return 0, no internal state; raise unless the frames belong to two bodies of the model."""
@@ -79,8 +79,7 @@ class SpringDamper(Force):
         (a, va), (b, vb) = (self._end(model, q, qd, name, point) for name, point in ends)
         d, rate = b - a, vb - va
         r = sqrt(d @ d)
-        safe = where(r > 0, r, 1)
-        along = d / safe
+        along = d / where(r > 0, r, 1)
         pull = (d - along * self.length) * self.stiffness  # smooth where the ends meet, if the length is 0
         return a, b, pull + along * ((along @ rate) * self.damping)
 

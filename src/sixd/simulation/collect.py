@@ -21,18 +21,11 @@ from sixd.trajectory.trajectory import Trajectory
 
 
 def collect(
-    setup: Setup,
-    pieces: Iterator[StateRecords],
-    facts: dict[str, Any],
-    on_chunk: Callable[[Trajectory], Any] | None,
-    buffer: RecordBuffer | None = None,
-    runner: Runner | None = None,
-) -> Any:
-    """Return the trajectory of all pieces, which are in the buffer already if there is one.
-
-    ``on_chunk`` is called with each piece; then only the last record is kept. ``runner`` made the pieces, if steps are
-    fixed.
-    """
+    setup: Setup, pieces: Iterator[StateRecords], facts: dict[str, Any], on_chunk: Callable[[Trajectory], Any] | None,
+    buffer: RecordBuffer | None = None, runner: Runner | None = None,
+) -> Any:  # fmt: skip
+    """Return the trajectory of all pieces, which are in the buffer already if there is one. ``on_chunk`` is called with
+    each piece; then only the last record is kept. ``runner`` made the pieces, if steps are fixed."""
     where = setup.problem.where
     controller = None if setup.problem.law is None else _compiled_controller(setup)
     kept: list[StateRecords] = []
@@ -92,10 +85,7 @@ def _joined(pieces: list[StateRecords], buffer: RecordBuffer | None) -> StateRec
     t = np.concatenate([piece.t for piece in pieces])
     sampled = [piece.tau for piece in pieces if piece.tau is not None]
     tau = np.concatenate(sampled, axis=1) if sampled else None
-    q, qd, u, friction = (
-        buffer.arrays[name][:, : len(t)] if name in buffer.arrays else None for name in ("q", "qd", "u", "friction")
-    )
-    return StateRecords(t, q, qd, u, tau, friction)  # type: ignore[arg-type]
+    return StateRecords(t, tau=tau, **{name: x[:, : len(t)] for name, x in buffer.arrays.items()})
 
 
 def make_trajectory(setup: Setup, records: StateRecords, facts: Mapping[str, Any], interrupted: bool = False) -> Any:
@@ -108,15 +98,10 @@ def make_trajectory(setup: Setup, records: StateRecords, facts: Mapping[str, Any
     parameters = {name: setup.constants[name] for name in problem.parameters}
     parameters = {name: library.view(x, (setup.rows, *x.shape[1:])) for name, x in parameters.items()}
     fields: dict[str, Any] = {
-        "t": records.t,
-        "q": setup.shaped(records.q),
-        "qd": setup.shaped(records.qd),
-        "system": problem.system,
-        "tau": setup.shaped(library.view(tau, tuple(records.qd.shape))),
+        "t": records.t, "q": setup.shaped(records.q), "qd": setup.shaped(records.qd), "system": problem.system,
+        "tau": setup.shaped(library.view(tau, tuple(records.qd.shape))), "forces": problem.forces, "facts": dict(facts),
         "friction": None if records.friction is None else setup.shaped(records.friction),
         "internal": setup.shaped(records.u) if problem.nu else None,
-        "forces": problem.forces,
         "parameters": {name: setup.shaped(x) for name, x in parameters.items()},
-        "facts": dict(facts),
-    }
+    }  # fmt: skip
     return DeviceTrajectory(**fields) if library.on_gpu else Trajectory(**fields, interrupted=interrupted)

@@ -33,10 +33,8 @@ _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller
 
 @dataclass(frozen=True, eq=False)
 class SampledController:
-    """A controller that is called with numbers, every ``interval`` [s]; None: every step.
-
-    Of several rows each has a copy of it, and its own random numbers, made from ``seed``.
-    """
+    """A controller that is called with numbers, every ``interval`` [s]; None: every step. Of several rows each has a
+    copy of it, and its own random numbers, made from ``seed``."""
 
     where: str
     function: Any
@@ -119,9 +117,7 @@ def classify_controller(
     where: str, controller: Any, interval: float | None, seed: Seed
 ) -> tuple[Callable[..., Any] | None, SampledController | None, Any]:
     """Return (function to compile, controller to sample, constant forces), of which at most one is not None.
-
-    ``interval`` is the sample time [s], or None.
-    """
+    ``interval`` is the sample time [s], or None."""
     if controller is None or not (callable(controller) or hasattr(controller, "sample")):
         if interval is not None:
             raise ScalarTypeError(f"{where}: sample_time is set, but controller is not a function. Leave it out.")
@@ -158,9 +154,6 @@ def _takes_rng(where: str, controller: Callable[..., Any]) -> bool:
     return takes_rng
 
 
-_HOW_OFTEN = "Give sample_time to choose how often,"
-
-
 # compilation ------------------------------------------------------------------------------------
 
 
@@ -174,7 +167,8 @@ def can_be_compiled(problem: Problem) -> bool:
     try:
         pure = _is_pure(alone)
     except TraceError as error:
-        choose = "To be silent, pass its forces as an array," if problem.where == "step" else _HOW_OFTEN
+        is_step = problem.where == "step"
+        choose = "To be silent, pass its forces as an array," if is_step else "Give sample_time to choose how often,"
         warn(
             problem.where,
             f"the controller cannot be part of the compiled step, so it is called every step, and its force is held "

@@ -6,6 +6,7 @@ The functions ``…_warning`` return the text of a warning, or None. The limits 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,26 +42,31 @@ _SINGULAR, _LAST = 1e3, 10
 _BELOW = 1e-3  # m or rad: a start deeper in the ground, or further beyond a limit, is reported
 
 
-# friction ---------------------------------------------------------------------------------------
-
-
-def friction_warning(setup: Setup) -> str | None:
-    """Return a warning of forces that jump at rest, which steps do not know as friction."""
-    system = setup.problem.system
-    names = jumping_coordinates(system)
-    if not names:
-        return None
-    some = ", ".join(map(repr, names[:_MOST_NAMES])) + (" …" if len(names) > _MOST_NAMES else "")
-    return (
-        f"the forces of {system.name!r} on {some} jump with the sign of a velocity, but not of their own, and a motion "
-        f"that should come to rest chatters or creeps instead. Friction that sticks is that of joints of a "
-        f"sixd.Model, or F sign(q̇) of a coordinate's own velocity."
-    )
+# the start --------------------------------------------------------------------------------------
 
 
 def start_warnings(setup: Setup) -> list[str]:
-    """Return texts on joints that start in degrees or beyond rigid limits, and on points below the ground."""
-    return [text for text in (_in_degrees(setup), _below_ground(setup), _beyond_limits(setup)) if text is not None]
+    """Return texts on forces that jump, on joints that start in degrees or beyond rigid limits, and on points below the
+    ground."""
+    checks = (_jumping_forces, _in_degrees, _below_ground, _beyond_limits)
+    return [text for check in checks if (text := check(setup)) is not None]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
+
+
+def _jumping_forces(setup: Setup) -> str | None:
+    """Return a warning of forces that jump at rest, which steps do not know as friction."""
+    system = setup.problem.system
+    names = [repr(name) for name in jumping_coordinates(system)]
+    if not names:
+        return None
+    return (
+        f"the forces of {system.name!r} on {_some(names)} jump with the sign of a velocity, but not of their own, and "
+        f"a motion that should come to rest chatters or creeps instead. Friction that sticks is that of joints of a "
+        f"sixd.Model, or F sign(q̇) of a coordinate's own velocity."
+    )
 
 
 def _in_degrees(setup: Setup) -> str | None:
@@ -68,7 +74,7 @@ def _in_degrees(setup: Setup) -> str | None:
     system, q = setup.problem.system, setup.q
     if not isinstance(system, (Model, Reduced)) or not (np.abs(q) > TWO_TURNS).any():
         return None
-    tree, motion = tree_behind(system), []
+    tree, joints = tree_behind(system), []
     assert tree is not None
     for name in system.joint_names:
         joint, starts = tree.joint(name), q[..., system.q_slice(name)]
@@ -77,11 +83,10 @@ def _in_degrees(setup: Setup) -> str | None:
             continue
         beyond = (np.abs(starts) > TWO_TURNS) & ((starts < low) | (starts > high))
         if beyond.any():
-            motion.append(f"{name!r} at {starts[beyond][0]:g} rad (limits {low[0]:g} … {high[0]:g})")
-    if not motion:
+            joints.append(f"{name!r} at {starts[beyond][0]:g} rad (limits {low[0]:g} … {high[0]:g})")
+    if not joints:
         return None
-    some = ", ".join(motion[:_MOST_NAMES]) + (" …" if len(motion) > _MOST_NAMES else "")
-    return f"q starts {some}, which look like degrees. Convert them: np.radians(q); the command reads 45deg."
+    return f"q starts {_some(joints)}, which look like degrees. Convert them: np.radians(q); the command reads 45deg."
 
 
 def _below_ground(setup: Setup) -> str | None:
@@ -148,7 +153,7 @@ def unsolved_warning(motion: Trajectory) -> str | None:
 def step_warning(runner: Runner) -> str | None:
     """Return how far the step is beyond its limit at the start; costs nothing where no force depends on the state."""
     limit = limit_at_start(runner)
-    return None if limit is None else f"{excess(runner, limit)}. {_remedy(runner, limit)}"
+    return None if limit is None else f"{excess(runner, limit)}. {_remedy(limit)}"
 
 
 def limit_at_start(runner: Runner) -> Limit | None:
@@ -156,20 +161,15 @@ def limit_at_start(runner: Runner) -> Limit | None:
     setup = runner.setup
     if not setup.rows or not _depends_on_state(setup):
         return None
-    runner = without_impulses(runner)
-    return step_limit(
-        runner,
-        some_rows(setup.rows),
-        has_friction=bool(friction_joints(setup) or jumping_coordinates(setup.problem.system)),
-    )
+    has_friction = bool(friction_joints(setup) or jumping_coordinates(setup.problem.system))
+    return step_limit(without_impulses(runner), some_rows(setup.rows), has_friction=has_friction)
 
 
 def _depends_on_state(setup: Setup) -> bool:
     """Return whether forces other than gravity and inertia may depend on q or qd."""
     problem = setup.problem
-    if problem.law is not None or problem.f_ext is not None:
-        return True
-    if any(not isinstance(force, RigidForce) for force in problem.forces):
+    has_elements = any(not isinstance(force, RigidForce) for force in problem.forces)
+    if problem.law is not None or problem.f_ext is not None or has_elements:
         return True
     model = tree_behind(problem.system)
     if model is None or "damping" in problem.parameters or model.symbols:
@@ -203,15 +203,11 @@ def excess(runner: Runner, limit: Limit) -> str:
     )
 
 
-def _remedy(runner: Runner, limit: Limit) -> str:
-    """Return a text with the advised step; the limit is never due to forces held between samples."""
-    return f'Use dt ≤ {_below(limit.step * MARGIN)}, or method="implicit".'
-
-
-def _below(x: float) -> str:
-    """Return the largest number of two digits that is at most x, as text."""
-    unit = 10.0 ** (math.floor(math.log10(x)) - 1)
-    return f"{math.floor(x / unit * (1 + 1e-12)) * unit:.2g}"
+def _remedy(limit: Limit) -> str:
+    """Return a text with the advised step of two digits; the limit is never due to forces held between samples."""
+    most = limit.step * MARGIN
+    unit = 10.0 ** (math.floor(math.log10(most)) - 1)
+    return f'Use dt ≤ {math.floor(most / unit * (1 + 1e-12)) * unit:.2g}, or method="implicit".'
 
 
 def _joint_of(system: System, dof: int) -> str:
@@ -300,7 +296,7 @@ def _cause(motion: Trajectory, runner: Runner | None, first: Divergence) -> str:
                 name = _joint_of(runner.setup.problem.system, limit.dof)
                 return (
                     f"the step is too long for method {runner.method!r}, whose limit by joint {name!r} is "
-                    f"{limit.step:.3g} s. {_remedy(runner, limit)}"
+                    f"{limit.step:.3g} s. {_remedy(limit)}"
                 )
     if runner is not None and runner.setup.sampled is not None:
         return (

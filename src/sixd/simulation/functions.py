@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sixd.errors import require_known
 from sixd.model.system import System
 from sixd.simulation.arguments import positive
 from sixd.simulation.gradients.rollout_gradient import RolloutGradient
@@ -12,35 +13,20 @@ from sixd.simulation.gradients.step_derivatives import StepDerivatives
 from sixd.simulation.problem import PROJECTED
 from sixd.simulation.scenario import Scenario
 from sixd.simulation.stepper import find
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP
-from sixd.simulation.stepping.step_code import require_fixed_steps
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
 
 
 def simulate(
-    system: System,
-    q: Any,
-    qd: Any,
-    duration: float,
-    *,
-    dt: float | None = None,
-    method: str = "rk4",
-    controller: Any = None,
-    sample_time: float | None = None,
-    f_ext: Any = None,
-    forces: Any = (),
-    parameters: Mapping[str, Any] | None = None,
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
-    record_every: int = 1,
-    events: Sequence[Callable[..., Any]] = (),
-    rtol: float = 1e-9,
-    atol: float = 1e-12,
-    seed: Any = None,
-    progress: bool | Callable[[float], Any] | None = None,
+    system: System, q: Any, qd: Any, duration: float, *, dt: float | None = None, method: str = "rk4",
+    controller: Any = None, sample_time: float | None = None, f_ext: Any = None, forces: Any = (),
+    parameters: Mapping[str, Any] | None = None, constraints: str = PROJECTED, stabilisation: float = 20.0,
+    record_every: int = 1, events: Sequence[Callable[..., Any]] = (), rtol: float = 1e-9, atol: float = 1e-12,
+    seed: Any = None, progress: bool | Callable[[float], Any] | None = None,
     on_chunk: Callable[[Trajectory], Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Simulate the motion of a system from a state, or from many states at once.
 
     Parameters
@@ -120,20 +106,10 @@ def simulate(
 
 
 def step(
-    system: System,
-    q: Any,
-    qd: Any,
-    dt: float,
-    *,
-    t: float = 0.0,
-    method: str = "rk4",
-    controller: Any = None,
-    f_ext: Any = None,
-    forces: Any = (),
-    parameters: Mapping[str, Any] | None = None,
-    constraints: str = PROJECTED,
+    system: System, q: Any, qd: Any, dt: float, *, t: float = 0.0, method: str = "rk4", controller: Any = None,
+    f_ext: Any = None, forces: Any = (), parameters: Mapping[str, Any] | None = None, constraints: str = PROJECTED,
     stabilisation: float = 20.0,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the state (q, qd) one step of dt [s] later, of one state or of a batch; arguments as ``sixd.simulate``.
 
     ``method`` has fixed steps: "rk4", "euler", "midpoint" or "implicit". The first call with a system, a method and
@@ -159,7 +135,7 @@ def step(
             result = code.advance(q, qd, dt, t, controller, f_ext)
             if result is not None:
                 return result
-    require_fixed_steps("step", method)
+    require_known("step: method", "choice", method, FIXED_STEP)
     run = Scenario(
         system, controller=controller, f_ext=f_ext, forces=forces, parameters={} if parameters is None else parameters,
         constraints=constraints, stabilisation=stabilisation, method=method, dt=positive("step", "dt", dt, "s"),
@@ -169,22 +145,10 @@ def step(
 
 
 def step_derivatives(
-    system: System,
-    q: Any,
-    qd: Any,
-    dt: float,
-    *,
-    tau: Any = None,
-    u: Any = None,
-    t: float = 0.0,
-    method: str = "rk4",
-    controller: Any = None,
-    f_ext: Any = None,
-    forces: Any = (),
-    parameters: Mapping[str, Any] | None = None,
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
-) -> StepDerivatives:
+    system: System, q: Any, qd: Any, dt: float, *, tau: Any = None, u: Any = None, t: float = 0.0, method: str = "rk4",
+    controller: Any = None, f_ext: Any = None, forces: Any = (), parameters: Mapping[str, Any] | None = None,
+    constraints: str = PROJECTED, stabilisation: float = 20.0,
+) -> StepDerivatives:  # fmt: skip
     """Return the matrices A and B of one step of ``sixd.step``: δx⁺ = A δx + B δtau with x = (q, qd, u).
 
     Parameters
@@ -222,22 +186,11 @@ def step_derivatives(
 
 
 def rollout_gradient(
-    system: System,
-    q: Any,
-    qd: Any,
-    controls: Any,
-    *,
-    dt: float = STEP,
-    cost: Callable[..., Any] | None = None,
-    final: Callable[..., Any] | None = None,
-    method: str = "rk4",
-    forces: Any = (),
-    parameters: Mapping[str, Any] | None = None,
-    f_ext: Any = None,
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
-    progress: bool | Callable[[float], Any] | None = None,
-) -> RolloutGradient:
+    system: System, q: Any, qd: Any, controls: Any, *, dt: float = STEP, cost: Callable[..., Any] | None = None,
+    final: Callable[..., Any] | None = None, method: str = "rk4", forces: Any = (),
+    parameters: Mapping[str, Any] | None = None, f_ext: Any = None, constraints: str = PROJECTED,
+    stabilisation: float = 20.0, progress: bool | Callable[[float], Any] | None = None,
+) -> RolloutGradient:  # fmt: skip
     """Return the cost of a motion under prescribed joint forces, and its gradients with respect to start, forces and
     parameters.
 
@@ -289,34 +242,14 @@ def rollout_gradient(
 
 
 def ensemble(
-    system: System,
-    q: Any,
-    qd: Any,
-    duration: float,
-    *,
-    count: int | None = None,
-    seed: Any = 0,
-    parameters: Mapping[str, Any] | None = None,
-    processes: int | None = None,
-    cluster: Any = None,
-    device: str = "cpu",
-    chunk: int | None = None,
-    retries: int = 2,
-    keep: str = "all",
-    dt: float | None = None,
-    method: str = "rk4",
-    controller: Any = None,
-    sample_time: float | None = None,
-    f_ext: Any = None,
-    forces: Any = (),
-    constraints: str = PROJECTED,
-    stabilisation: float = 20.0,
-    record_every: int = 1,
-    events: Sequence[Callable[..., Any]] = (),
-    rtol: float = 1e-9,
-    atol: float = 1e-12,
+    system: System, q: Any, qd: Any, duration: float, *, count: int | None = None, seed: Any = 0,
+    parameters: Mapping[str, Any] | None = None, processes: int | None = None, cluster: Any = None, device: str = "cpu",
+    chunk: int | None = None, retries: int = 2, keep: str = "all", dt: float | None = None, method: str = "rk4",
+    controller: Any = None, sample_time: float | None = None, f_ext: Any = None, forces: Any = (),
+    constraints: str = PROJECTED, stabilisation: float = 20.0, record_every: int = 1,
+    events: Sequence[Callable[..., Any]] = (), rtol: float = 1e-9, atol: float = 1e-12,
     progress: bool | Callable[[float], Any] | None = None,
-) -> Trajectory:
+) -> Trajectory:  # fmt: skip
     """Simulate many motions of a system: random draws, sweeps of parameters, or both; one row each, in order.
 
     Parameters

@@ -22,7 +22,7 @@ from sixd.algorithms.rnea import bias_force
 from sixd.constraints.reduced_model import Reduced
 from sixd.engine.parameters import parameter_shape, with_parameters
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, TraceError
-from sixd.forces.elements import Applied, Force, element_key
+from sixd.forces.elements import Applied, Force, element_key, state_slices
 from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, ArrayLike, Scalar, sign
@@ -101,9 +101,7 @@ class Problem:
         self, function: Callable[..., Any], shapes: Mapping[str, Shape], dtype: str = "float64", *, again: bool = False
     ) -> Program:
         """Return the program of ``function(*arrays, constants)``; a user's controller may be what cannot be traced.
-
-        ``again``: for derivatives, the function can be traced again.
-        """
+        ``again``: for derivatives, the function can be traced again."""
 
         def one(*arrays: Any) -> Any:
             return function(*arrays[: len(shapes)], dict(zip(self.constants, arrays[len(shapes) :], strict=True)))
@@ -142,19 +140,11 @@ class Problem:
         return system if self.has_friction else without_friction(system)
 
     def total_force(
-        self,
-        system: System,
-        t: Scalar,
-        q: Array,
-        qd: Array,
-        u: Array,
-        constants: Mapping[str, Any],
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any],
         held: Applied = NOTHING,
-    ) -> tuple[Array, Array | None, Array]:
+    ) -> tuple[Array, Array | None, Array]:  # fmt: skip
         """Return the sum of all forces, tau (nv,) and f_ext (nb, 6) or None; and the rates (nu,) of the states u.
-
-        ``held`` are further forces. Users' functions get copies, for they may change their arguments.
-        """
+        ``held`` are further forces. Users' functions get copies, for they may change their arguments."""
         tau = constants["tau"] if self.has_tau else np.zeros(system.nv, dtype=int)
         f_ext = constants["f_ext"] if self.has_f_ext else None
         if self.law is not None:
@@ -162,10 +152,8 @@ class Problem:
         if self.f_ext is not None:
             f_ext = self._shaped("the result of f_ext", self.f_ext(t, q.copy(), qd.copy()), (system.nb, 6))
         rates: list[Any] = [np.zeros(0, dtype=int)]
-        first = 0
-        for force, size in zip(self.forces, self.sizes, strict=True):
-            result = force.apply(system, t, q.copy(), qd.copy(), u[first : first + size].copy())
-            first += size
+        for force, size, at in zip(self.forces, self.sizes, state_slices(self.sizes), strict=True):
+            result = force.apply(system, t, q.copy(), qd.copy(), u[at].copy())
             name = type(force).__name__
             if not isinstance(result, Applied):
                 raise ScalarTypeError(f"{self.where}: {name}.apply gives {result!r:.80}, expected a sixd.Applied(…).")
@@ -185,15 +173,9 @@ class Problem:
         return tau, f_ext, np.concatenate(rates)
 
     def net_force(
-        self,
-        system: System,
-        t: Scalar,
-        q: Array,
-        qd: Array,
-        u: Array,
-        constants: Mapping[str, Any],
+        self, system: System, t: Scalar, q: Array, qd: Array, u: Array, constants: Mapping[str, Any],
         held: Applied = NOTHING,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return M qdd (nv,) as it is without constraints, tau minus the bias force; and the rates (nu,) of u."""
         tau, f_ext, rate = self.total_force(system, t, q, qd, u, constants, held)
         force = {} if f_ext is None else {"f_ext": f_ext}

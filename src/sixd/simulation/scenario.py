@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from sixd.errors import ScalarTypeError, unknown_name
-from sixd.forces.elements import Force, elements
+from sixd.errors import ScalarTypeError, require_known
+from sixd.forces.elements import Force, elements, set_fields
 from sixd.model.system import System, require_system
 from sixd.simulation.arguments import nonnegative, positive
 from sixd.simulation.gradients.rollout_gradient import RolloutGradient, gradient_of_rollout
@@ -69,22 +69,14 @@ class Scenario:
 
     def __post_init__(self, where: str) -> None:
         require_system(where, self.model)
-        if self.method not in METHODS:
-            raise unknown_name(f"{where}: method", "choice", self.method, METHODS)
-        if self.constraints not in (PROJECTED, STABILISED):
-            raise unknown_name(f"{where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
-        checked: dict[str, Any] = {
-            "forces": elements(where, self.forces),
-            "parameters": _by_name(where, self.parameters),
-            "stabilisation": nonnegative(where, "stabilisation", self.stabilisation, "1/s"),
-            "rtol": positive(where, "rtol", self.rtol, "1"),
-            "atol": positive(where, "atol", self.atol, "1"),
-        }
+        require_known(f"{where}: method", "choice", self.method, METHODS)
+        require_known(f"{where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
+        set_fields(self, forces=elements(where, self.forces), parameters=_by_name(where, self.parameters))
+        set_fields(self, stabilisation=nonnegative(where, "stabilisation", self.stabilisation, "1/s"))
+        set_fields(self, rtol=positive(where, "rtol", self.rtol, "1"), atol=positive(where, "atol", self.atol, "1"))
         for name in ("sample_time", "dt"):
             if getattr(self, name) is not None:
-                checked[name] = positive(where, name, getattr(self, name), "s")
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+                set_fields(self, **{name: positive(where, name, getattr(self, name), "s")})
 
     @property
     def structure(self) -> tuple[Any, ...]:
@@ -93,29 +85,22 @@ class Scenario:
         return self.method, self.f_ext is not None, self.forces, names, self.constraints, self.stabilisation
 
     def simulate(
-        self,
-        q: Any,
-        qd: Any,
-        duration: float,
-        *,
-        record_every: int = 1,
-        events: Sequence[Callable[..., Any]] = (),
-        seed: Any = None,
-        progress: bool | Callable[[float], Any] | None = None,
+        self, q: Any, qd: Any, duration: float, *, record_every: int = 1, events: Sequence[Callable[..., Any]] = (),
+        seed: Any = None, progress: bool | Callable[[float], Any] | None = None,
         on_chunk: Callable[[Trajectory], Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Return the ``Trajectory`` from a state, or from many states at once, as ``sixd.simulate`` does.
 
         q, qd : (…, nq), (…, nv), the start. duration : [s]. The other arguments are those of ``sixd.simulate``.
         """
-        return simulate_run("simulate", self, q, qd, duration, record_every, events, seed, progress, on_chunk)
+        return simulate_run(self, q, qd, duration, record_every, events, seed, progress, on_chunk)
 
     def step(self, q: Any, qd: Any, *, t: float = 0.0) -> tuple[Array, Array]:
         """Return the state (q, qd) one step later, as ``sixd.step`` does; the step is ``dt``, 1e-3 s if that is None.
 
         For a loop in Python, :meth:`stepper` is faster.
         """
-        return step_run("step", self, q, qd, t)
+        return step_run(self, q, qd, t)
 
     def stepper(self) -> Stepper:
         """Return a function ``stepper(q, qd, t=0.0, tau=None) -> (q, qd)`` that advances states by one step.
@@ -126,23 +111,17 @@ class Scenario:
 
     def derivatives(self, q: Any, qd: Any, *, tau: Any = None, u: Any = None, t: float = 0.0) -> StepDerivatives:
         """Return the matrices A and B of one step, as ``sixd.step_derivatives`` does; tau (…, nv) and u (…, nu)."""
-        return derivatives_of_step("step_derivatives", self, q, qd, tau, u, t)
+        return derivatives_of_step(self, q, qd, tau, u, t)
 
     def gradient(
-        self,
-        q: Any,
-        qd: Any,
-        controls: Any,
-        *,
-        cost: Callable[..., Any] | None = None,
-        final: Callable[..., Any] | None = None,
-        progress: bool | Callable[[float], Any] | None = None,
-    ) -> RolloutGradient:
+        self, q: Any, qd: Any, controls: Any, *, cost: Callable[..., Any] | None = None,
+        final: Callable[..., Any] | None = None, progress: bool | Callable[[float], Any] | None = None,
+    ) -> RolloutGradient:  # fmt: skip
         """Return the cost of a motion and its gradients, as ``sixd.rollout_gradient`` does.
 
         controls : (…, steps, nv), joint forces held during each step [N m or N], added to the controller's.
         """
-        return gradient_of_rollout("rollout_gradient", self, q, qd, controls, cost, final, progress)
+        return gradient_of_rollout(self, q, qd, controls, cost, final, progress)
 
     def ensemble(self, q: Any, qd: Any, duration: float, **options: Any) -> Trajectory:
         """Return the ``Trajectory`` of many simulations, as ``sixd.ensemble`` does.
@@ -159,7 +138,7 @@ def _by_name(where: str, parameters: Any) -> dict[str, Any]:
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{where}: parameters is {parameters!r:.60}, expected a mapping of names to arrays.")
     values = {str(name): x for name, x in (parameters or {}).items()}
-    for name in _ARGUMENTS:
-        if name in values:
+    for name in values:
+        if name in _ARGUMENTS:
             raise ScalarTypeError(f"{where}: parameters has {name!r}, which means something else. Rename the symbol.")
     return values

@@ -78,10 +78,8 @@ class Setup:
         return x.reshape((*self.batch, *x.shape[1:]))
 
     def compiled(self, function: Function, *, parameters: bool = True) -> Callable[..., Any]:
-        """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …).
-
-        It has the parameters of each row, unless ``parameters`` is False.
-        """
+        """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …). It has
+        the parameters of each row, unless ``parameters`` is False."""
         names = self.problem.parameters if parameters else ()
         made = batched(self.problem.where, function, self.problem.system, names, self.dtype)
         values = [self.constants[name] for name in names]
@@ -102,17 +100,11 @@ def make_problem(
         raise ScalarTypeError(f"{where}: {system.name!r} has no degrees of freedom, expected a system that can move.")
     law, sampled, constant = classify_controller(where, run.controller, run.sample_time, seed)
     problem = Problem(
-        where,
-        system,
-        law=law,
-        has_tau=has_tau or constant is not None or sampled is not None,
-        f_ext=run.f_ext if callable(run.f_ext) else None,
-        has_f_ext=run.f_ext is not None and not callable(run.f_ext),
-        forces=tuple(run.forces),
-        parameters=tuple(run.parameters),
-        constraints=run.constraints,
+        where, system, law=law, has_tau=has_tau or constant is not None or sampled is not None,
+        f_ext=run.f_ext if callable(run.f_ext) else None, has_f_ext=run.f_ext is not None and not callable(run.f_ext),
+        forces=tuple(run.forces), parameters=tuple(run.parameters), constraints=run.constraints,
         stabilisation=run.stabilisation,
-    )
+    )  # fmt: skip
     if not checked:
         if law is not None and not can_be_compiled(problem):
             problem, sampled = replace(problem, law=None, has_tau=True), SampledController(where, law, None)
@@ -121,17 +113,9 @@ def make_problem(
 
 
 def make_setup(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    *,
-    seed: Seed = None,
-    start: float = 0.0,
-    tau: ArrayLike | None = None,
-    steps: int | None = None,
-    checked: bool = False,
-) -> Setup:
+    where: str, run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, *, seed: Seed = None,
+    start: float = 0.0, tau: ArrayLike | None = None, steps: int | None = None, checked: bool = False,
+) -> Setup:  # fmt: skip
     """Return the setup of a run that begins at the time ``start`` [s]; raise if it cannot begin.
 
     ``tau`` (…, nv), or (…, steps, nv), are joint forces besides those of the controller, which must then be a function
@@ -167,16 +151,9 @@ def make_setup(
 
 
 def _arguments(
-    where: str,
-    run: Scenario,
-    problem: Problem,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    tau: ArrayLike | None,
-    steps: int | None,
-    *,
-    is_sampled: bool,
-) -> dict[str, Argument]:
+    where: str, run: Scenario, problem: Problem, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None,
+    steps: int | None, *, is_sampled: bool,
+) -> dict[str, Argument]:  # fmt: skip
     """Return the arrays of a run by name, with the shapes of one state."""
     system = run.model
     arguments = {
@@ -294,9 +271,8 @@ def _generator(where: str, seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise ScalarTypeError(
-            f"{where}: seed is {seed!r}, expected a whole number of at least 0, some of them, or None."
-        ) from None
+        wanted = "a whole number of at least 0, some of them, or None"
+        raise ScalarTypeError(f"{where}: seed is {seed!r}, expected {wanted}.") from None
 
 
 # start ------------------------------------------------------------------------------------------

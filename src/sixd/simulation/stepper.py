@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from sixd.errors import require_known
 from sixd.model.memo import add_index, known_of
 from sixd.model.system import System
 from sixd.runtime.arrays.registry import by_library, needs_numpy
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.controller import independent_copy
 from sixd.simulation.setup import make_problem, require_inertia
-from sixd.simulation.stepping.compiled_steps import rollout
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP, rollout
 from sixd.simulation.stepping.fixed import STEP
 from sixd.simulation.stepping.single_step import step_code
-from sixd.simulation.stepping.step_code import StepCode, advanced, require_fixed_steps, require_stateless
+from sixd.simulation.stepping.step_code import StepCode, advanced, require_stateless
 from sixd.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _ARRAY = "array"  # in a key: an input of the code
 _IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic, System)
 
 
-def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, Any]:
+def step_run(run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, Any]:
     """Return the state (q, qd) one step of a scenario later."""
     h, code = STEP if run.dt is None else run.dt, None
     options = run.model, run.method, run.controller, run.f_ext, run.forces, run.constraints, run.stabilisation
@@ -43,18 +44,18 @@ def step_run(where: str, run: Scenario, q: Any, qd: Any, t: Any) -> tuple[Any, A
         result = None if code is None else code.advance(q, qd, h, t, run.controller, run.f_ext)
         if result is not None:
             return result
-    require_fixed_steps(where, run.method)
-    t = finite_time(where, t)
+    require_known("step: method", "choice", run.method, FIXED_STEP)
+    t = finite_time("step", t)
     if needs_numpy(q, qd, run.controller, run.f_ext):
 
         def on_numpy(values: Sequence[Any], _: Any) -> Any:
             q, qd, controller, f_ext = values
-            return step_run(where, replace(run, controller=controller, f_ext=f_ext), q, qd, t)
+            return step_run(replace(run, controller=controller, f_ext=f_ext), q, qd, t)
 
         values = q, qd, run.controller, run.f_ext
-        return by_library(where, ("q", "qd", "controller", "f_ext"), values, None, on_numpy)
+        return by_library("step", ("q", "qd", "controller", "f_ext"), values, None, on_numpy)
     new = _begin(run) if code is None and not run.parameters else None  # before functions are traced
-    result = advanced(where, run, q, qd, h, t, code or new, None, code is not None)
+    result = advanced("step", run, q, qd, h, t, code or new, None, code is not None)
     if new is not None and not new.is_empty:
         known_of(run.model)
         _KNOWN.setdefault(id(run.model), {})[_key(*options[1:])] = new
@@ -130,9 +131,7 @@ def _drop(system: int, key: Any, _: object) -> None:
 
 def _variables(part: Any) -> Iterator[tuple[CellType, Any]]:
     """Yield the variables of closures in a part of a scenario, and their values; TypeError if it can change otherwise.
-
-    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change.
-    """
+    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change."""
     if isinstance(part, _IMMUTABLE):
         return
     if isinstance(part, (tuple, frozenset)):
@@ -189,14 +188,10 @@ class Stepper:
     """
 
     def __init__(self, run: Scenario) -> None:
-        require_fixed_steps(_STEPPER, run.method)
+        require_known(f"{_STEPPER}: method", "choice", run.method, FIXED_STEP)
         self._h = STEP if run.dt is None else run.dt
-        run = replace(
-            run,
-            controller=_copied(run.controller),
-            f_ext=_copied(run.f_ext),
-            forces=tuple(map(_copied, run.forces)),
-        )
+        forces = tuple(map(_copied, run.forces))
+        run = replace(run, controller=_copied(run.controller), f_ext=_copied(run.f_ext), forces=forces)
         problem, self._sampled = make_problem(_STEPPER, run)
         require_stateless(problem)
         require_inertia(problem)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixd.engine.parameters import parameter_shape
 from sixd.errors import OutOfRangeError, ScalarTypeError, ShapeError
-from sixd.forces.elements import elements
+from sixd.forces.elements import elements, read_only
 from sixd.model.system import System, require_system
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import UNKNOWN, labels_of, numbered
@@ -58,12 +58,11 @@ def checked_fields(traj: Trajectory) -> dict[str, Any]:
         for name, x in parameters.items():
             _require_parameter(name, x, batch, parameter_shape("Trajectory", system, name))
     states = {"q": q, "qd": qd, **{f"parameters.{name}": x for name, x in parameters.items()}}
-    known = _checked_known(traj.known, states, system, (*batch, r))
     labels = traj.labels
     if labels is UNKNOWN:
         labels = numbered(*nq, *nv) if system is None else labels_of(system)
-    rest = {"facts": dict(traj.facts), "forces": forces, "known": known, "labels": labels}
-    return {"t": t, **arrays, "parameters": parameters, **rest}
+    rest = {"facts": dict(traj.facts), "forces": forces, "labels": labels, "parameters": parameters}
+    return {"t": t, **arrays, **rest, "known": _checked_known(traj.known, states, system, (*batch, r))}
 
 
 def float_array(name: str, value: object) -> Array:
@@ -77,9 +76,7 @@ def float_array(name: str, value: object) -> Array:
         raise ScalarTypeError(
             f"Trajectory: {name} is a {type(value).__name__} that holds no numbers, expected an array of numbers."
         ) from None
-    array = array.view()
-    array.flags.writeable = False
-    return array
+    return read_only(array.view())
 
 
 def _checked_known(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sixd.engine.functions import Function
 from sixd.engine.kernel import batched, compile
 from sixd.engine.parameters import parameter_shape
 from sixd.engine.public import declaration
+from sixd.forces.elements import state_slices
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum
 
@@ -55,10 +57,7 @@ def energy_of_state(system: System, q: Array, qd: Array) -> float:
 
 def largest_error(model: System, q: Array) -> Scalar:
     """Return the largest |φ| of the holonomic constraints, for one state of any scalar type."""
-    largest: Scalar = 0
-    for x in constraint_error(model, q):
-        largest = maximum(largest, absolute(x))
-    return largest
+    return reduce(maximum, map(absolute, constraint_error(model, q)), 0)
 
 
 _LARGEST = Function("constraint_error", largest_error, ("q",), named=False, check_finite=False)
@@ -75,17 +74,13 @@ def contacts(system: System, traj: Trajectory) -> list[tuple[str, Array, Array]]
     """Return (name, points, forces) of every force element with contacts, each (…, r, k, 3) in world axes."""
     results: list[tuple[str, Array, Array]] = []
     values = along_time(system, traj.parameters)
-    first = 0
-    for element in traj.forces:
-        size = element.size(system)
-        own = slice(first, first + size)
-        first += size
-        if not hasattr(element, "contacts"):
-            continue
-        u = np.zeros((len(traj), 0)) if traj.internal is None else traj.internal[..., own]
-        kernel = _contacts_of(element, system, size, tuple(values))
-        points, pushes = kernel(traj.t, traj.q, traj.qd, u, *values.values())
-        results.append((_unique(_name(element), [name for name, *_ in results]), points, pushes))
+    sizes = [element.size(system) for element in traj.forces]
+    for element, size, own in zip(traj.forces, sizes, state_slices(sizes), strict=True):
+        if hasattr(element, "contacts"):
+            u = np.zeros((len(traj), 0)) if traj.internal is None else traj.internal[..., own]
+            kernel = _contacts_of(element, system, size, tuple(values))
+            points, pushes = kernel(traj.t, traj.q, traj.qd, u, *values.values())
+            results.append((_unique(_name(element), [name for name, *_ in results]), points, pushes))
     return results
 
 

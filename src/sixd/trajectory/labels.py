@@ -58,14 +58,12 @@ def labels_of(system: System) -> Labels:
 
 
 def _labels(system: System) -> Labels:
-    columns: list[tuple[Column, ...]] = []
-    for k in range(3):
-        entries: list[Column] = []
-        for name in system.joint_names:
-            own = (system.v_slice if k else system.q_slice)(name)
-            entries += _columns(name, _joint(system, name), k, own.stop - own.start)
-        columns.append(tuple(entries))
-    return Labels(*columns)
+    columns: list[list[Column]] = [[], [], []]
+    for name in system.joint_names:
+        joint = _joint(system, name)
+        for k, own in enumerate((system.q_slice(name), system.v_slice(name), system.v_slice(name))):
+            columns[k] += _columns(name, joint, k, own.stop - own.start)
+    return Labels(*map(tuple, columns))
 
 
 def numbered(nq: int, nv: int) -> Labels:
@@ -97,7 +95,5 @@ def _columns(name: str, joint: Joint | None, k: int, count: int) -> list[Column]
         names, table = joint.dof_names or joint.coordinate_names, _RATES if k == 1 else _FORCES
         names = joint.force_names or names if k == 2 else names
         units = tuple(table.get(unit, "") for unit in joint.dof_units or joint.coordinate_units)
-    names, units = names or tuple(map(str, range(count))), units or ("",) * count
-    return [
-        Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in zip(names, units, strict=True)
-    ]
+    pairs = zip(names or map(str, range(count)), units or ("",) * count, strict=True)
+    return [Column(name if count == 1 else f"{name}.{entry}", name, unit) for entry, unit in pairs]

@@ -90,11 +90,11 @@ def _common(names: list[str], way: int) -> str:
 def _distinct(lines: list[Line]) -> list[Line]:
     """The lines under short names; those that are zero throughout would hide each other and become one."""
     names = short_names([line.name for line in lines])
-    still = [k for k, line in enumerate(lines) if not line.values.any()]
+    short = [Line(name, line.values) for name, line in zip(names, lines, strict=True)]
+    still = [line for line in short if not line.values.any()]
     if len(still) < 2:
-        still = []
-    moving = [Line(names[k], line.values) for k, line in enumerate(lines) if k not in still]
-    return [*moving, Line(f"{len(still)} at zero", lines[still[0]].values)] if still else moving
+        return short
+    return [*(x for x in short if x.values.any()), Line(f"{len(still)} at zero", still[0].values)]
 
 
 def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
@@ -102,8 +102,7 @@ def _energy_panels(traj: Trajectory) -> list[list[Panel]]:
         total = traj.energy
     except SixdError:  # no system, or one without an energy
         return []
-    start = total[..., :1]
-    lines = [Line("total", total)]
+    start, lines = total[..., :1], [Line("total", total)]
     if not traj.batch:
         lines += [Line("kinetic", traj.kinetic), Line("potential", traj.potential)]
     whose = "total energy of each rollout" if traj.batch else "energy"

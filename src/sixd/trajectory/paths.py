@@ -16,12 +16,9 @@ _HINTS = {
     errno.ENOENT: "Make the folder first.",
     errno.ENOTDIR: "A folder of the path is a file.",
     errno.EISDIR: "There is a folder of this name.",
-    errno.EACCES: "Choose a folder that you may write to.",
-    errno.EPERM: "Choose a folder that you may write to.",
-    errno.EROFS: "Choose a folder that you may write to.",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Choose a folder that you may write to."),
     errno.ENAMETOOLONG: "Choose a shorter name.",
-    errno.ENOSPC: "Make room on the disk.",
-    errno.EDQUOT: "Make room on the disk.",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Make room on the disk."),
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixd.errors import MissingPackageError, ScalarTypeError, unknown_name
+from sixd.errors import MissingPackageError, ScalarTypeError, require_known
 from sixd.notebook import kernel
 from sixd.trajectory.labels import QUATERNION, Column
 from sixd.trajectory.panels import WHAT, Panel, panels
@@ -34,12 +34,9 @@ _WIDTH, _HEIGHT = 10.0, 2.3  # [inches] of the figure, and of a band of panels
 
 
 def plot(
-    traj: Trajectory,
-    what: Sequence[str] | None = None,
-    joints: Sequence[str] | None = None,
-    show: bool | None = None,
+    traj: Trajectory, what: Sequence[str] | None = None, joints: Sequence[str] | None = None, show: bool | None = None,
     path: str | os.PathLike[str] | None = None,
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Draw the motion and return the matplotlib figure.
 
     Parameters
@@ -87,8 +84,7 @@ def _chosen(traj: Trajectory, what: Sequence[str] | None) -> list[str]:
         what = ("q", "qd", "energy") if traj.tau is None or not traj.tau.any() else ("q", "qd", "tau", "energy")
     chosen = [what] if isinstance(what, str) else list(what)
     for name in chosen:
-        if name not in WHAT:
-            raise unknown_name("plot: what", "choice", name, WHAT)
+        require_known("plot: what", "choice", name, WHAT)
     return chosen
 
 
@@ -161,8 +157,7 @@ def _wanted(traj: Trajectory, joints: Sequence[str] | None) -> Callable[[Column]
     names = [joints] if isinstance(joints, str) else list(joints)
     known = list(dict.fromkeys(column.joint for column in traj.labels.q))
     for name in names:
-        if name not in known:
-            raise unknown_name("plot: joints", "joint", name, known)
+        require_known("plot: joints", "joint", name, known)
     return lambda column: column.joint in names
 
 
@@ -193,9 +188,8 @@ def _draw(axes: Axes, traj: Trajectory, panel: Panel) -> None:
         axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", fontsize=9, color="0.4")
     elif panel.logarithmic:
         axes.set_yscale("log")
-    axes.set_title(
-        f"{panel.title} [{panel.unit}]" if panel.unit not in ("", QUATERNION) else panel.title, fontsize=9, loc="left"
-    )
+    unit = "" if panel.unit in ("", QUATERNION) else f" [{panel.unit}]"
+    axes.set_title(panel.title + unit, fontsize=9, loc="left")
     format_axes(axes, legend=panel.named or len(panel.lines) > 1)
 
 

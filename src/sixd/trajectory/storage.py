@@ -76,9 +76,8 @@ def load(
     try:
         return make(**fields, system=system, forces=forces)
     except SixdError as error:
-        raise LoadError(
-            f"load: {source.name}: {error} The file is damaged, or of another system or other forces."
-        ) from None
+        hint = "The file is damaged, or of another system or other forces."
+        raise LoadError(f"load: {source.name}: {error} {hint}") from None
 
 
 def derived_arrays(traj: Trajectory) -> dict[str, Array]:
@@ -107,18 +106,13 @@ def _require_names(file: str, labels: Labels, expected: Labels) -> None:
 
 def _write_npz(traj: Trajectory, derived: dict[str, Array], file: BinaryIO) -> None:
     meta = {
-        "format": FORMAT,
-        "version": VERSION,
-        "sixd": __version__,
-        "system": None if traj.system is None else traj.system.name,
-        "labels": traj.labels._asdict(),
+        "format": FORMAT, "version": VERSION, "sixd": __version__,
+        "system": None if traj.system is None else traj.system.name, "labels": traj.labels._asdict(),
         "forces": [type(element).__name__ for element in traj.forces],
-        "interrupted": traj.interrupted,
-        "facts": dict(traj.facts),
-    }
-    arrays = {"t": traj.t, **{name: getattr(traj, name) for name in STATES if getattr(traj, name) is not None}}
-    arrays |= derived
-    arrays |= {f"parameters.{name}": x for name, x in traj.parameters.items()}
+        "interrupted": traj.interrupted, "facts": dict(traj.facts),
+    }  # fmt: skip
+    states = {name: getattr(traj, name) for name in STATES if getattr(traj, name) is not None}
+    arrays = {"t": traj.t, **states, **derived, **{f"parameters.{name}": x for name, x in traj.parameters.items()}}
     np.savez(file, **arrays, meta=np.array(json.dumps(meta, default=_plain)))
 
 
@@ -147,6 +141,9 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
         )
     try:
         labels = Labels(*(tuple(Column(*map(str, c)) for c in meta["labels"][what]) for what in Labels._fields))
+        sizes = [arrays[name].shape[-1] for name in ("q", "qd", "qd")]
+        if [len(x) for x in labels] != sizes:
+            raise ValueError(f"{[len(x) for x in labels]} names for {sizes} entries")
         return {
             "t": arrays["t"],
             **{name: arrays[name] for name in STATES if name in arrays},
@@ -154,7 +151,7 @@ def _read_npz(data: BinaryIO, file: str) -> dict[str, Any]:
             "known": {name: arrays[name] for name in KEPT if name in arrays},
             "interrupted": bool(meta["interrupted"]),
             "facts": dict(meta["facts"]),
-            "labels": _fitting(labels, arrays),
+            "labels": labels,
         }
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise LoadError(f"load: {file} is damaged: its contents do not fit ({_line(error)}). Save it again.") from None
@@ -196,14 +193,6 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, file: s
     return array
 
 
-def _fitting(labels: Labels, arrays: dict[str, Array]) -> Labels:
-    """The labels, or an error if there are more or fewer than the arrays have entries."""
-    sizes = [arrays["q"].shape[-1], arrays["qd"].shape[-1], arrays["qd"].shape[-1]]
-    if [len(x) for x in labels] != sizes:
-        raise ValueError(f"{[len(x) for x in labels]} names for {sizes} entries")
-    return labels
-
-
 def _line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
@@ -235,9 +224,8 @@ def to_pandas(traj: Trajectory) -> DataFrame:
         raise MissingPackageError(
             "to_pandas: the package pandas is not installed, expected it for tables. Run: pip install pandas"
         ) from None
-    index = np.indices((*traj.batch, len(traj)))[: len(traj.batch)].reshape(
-        len(traj.batch), math.prod(traj.q.shape[:-1])
-    )
+    count, dimensions = math.prod(traj.q.shape[:-1]), len(traj.batch)
+    index = np.indices((*traj.batch, len(traj)))[:dimensions].reshape(dimensions, count)
     table = dict(zip(index_columns(traj.batch), index, strict=True))
     table |= {name: np.ravel(x) for name, x in columns(traj, derived_arrays(traj))}
     return pandas.DataFrame(table)
@@ -277,9 +265,8 @@ def _read_header(data: bytes, file: str) -> tuple[Iterator[list[str]], list[str]
         lines = iter(csv.reader(io.StringIO(data.decode(), newline="")))
         header = next(lines, [])
     except (UnicodeDecodeError, csv.Error) as error:
-        raise LoadError(
-            f"load: {file} is not a table: {_line(error)}. Expected one that Trajectory.save wrote."
-        ) from None
+        hint = "Expected one that Trajectory.save wrote."
+        raise LoadError(f"load: {file} is not a table: {_line(error)}. {hint}") from None
     batch = [k for k, name in enumerate(header) if name == "row" or name.startswith("row.")]
     if header[len(batch) : len(batch) + 1] != ["t"] or batch != list(range(len(batch))):
         raise LoadError(

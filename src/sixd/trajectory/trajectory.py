@@ -230,27 +230,18 @@ class Trajectory:
         return to_pandas(self)
 
     def plot(
-        self,
-        what: Sequence[str] | None = None,
-        joints: Sequence[str] | None = None,
-        show: bool | None = None,
+        self, what: Sequence[str] | None = None, joints: Sequence[str] | None = None, show: bool | None = None,
         path: str | os.PathLike[str] | None = None,
-    ) -> Figure:
+    ) -> Figure:  # fmt: skip
         """Draw the motion as a matplotlib figure: see ``sixd.trajectory.plotting.plot``."""
         from sixd.trajectory.plotting import plot
 
         return plot(self, what, joints, show, path)
 
     def to_video(
-        self,
-        path: str | os.PathLike[str],
-        fps: float = 30.0,
-        size: Sequence[int] = (640, 480),
-        *,
-        speed: float = 1.0,
-        camera: Mapping[str, Any] | None = None,
-        renderer: str | None = None,
-    ) -> Path:
+        self, path: str | os.PathLike[str], fps: float = 30.0, size: Sequence[int] = (640, 480), *, speed: float = 1.0,
+        camera: Mapping[str, Any] | None = None, renderer: str | None = None,
+    ) -> Path:  # fmt: skip
         """Write the motion as a video, .mp4 (by the program ffmpeg) or .gif (by pillow), and return its path.
 
         ``fps`` pictures a second of ``size``, width and height [pixels]; ``speed`` 0.5 plays it at half its speed. A

@@ -23,10 +23,8 @@ _CONNECT = 10.0  # s, for a scheduler to answer, and for a worker to appear
 def on_cluster(
     job: Job, spans: list[Span], draws: Draws, cluster: Any, retries: int
 ) -> Iterator[tuple[Span, ChunkResult]]:
-    """Yield the results of the chunks, in any order.
-
-    ``cluster`` is an address, a ``distributed.Client``, a dask cluster, or an executor.
-    """
+    """Yield the results of the chunks, in any order. ``cluster`` is an address, a ``distributed.Client``, a dask
+    cluster, or an executor."""
     try:  # cloudpickle supports lambdas too; it is installed with dask
         from cloudpickle import dumps
     except ImportError:

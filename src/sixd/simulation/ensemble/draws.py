@@ -21,7 +21,6 @@ from sixd.simulation.setup import named_start
 from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from sixd.model.system import System
     from sixd.simulation.scenario import Scenario
 
 WHERE = "ensemble"
@@ -31,9 +30,7 @@ Entropy = int | list[int]  # the seed as whole numbers
 @dataclass(frozen=True, eq=False)
 class Draws:
     """The arguments of all simulations: ``run`` and ``qd`` are common to all, ``own`` has arrays (count, core) by name.
-
-    In ``run``, arguments that are in ``own`` are None, except a controller with a table for each simulation.
-    """
+    In ``run``, arguments that are in ``own`` are None, except a controller with a table for each simulation."""
 
     count: int
     run: Scenario
@@ -57,12 +54,11 @@ def scenario_of(run: Scenario, own: Mapping[str, Array]) -> Scenario:
 
 def make_draws(run: Scenario, q: Any, qd: Any, count: int | None, entropy: Entropy) -> Draws:
     """Return the arguments of all simulations; random ones are drawn in the order q, qd, parameters, controller, f_ext.
-
-    q, qd : arrays, functions that draw, or None; q may be a name.
-    """
+    q, qd : arrays, functions that draw, or None; q may be a name."""
     system = run.model
     common = _arguments(run, q, qd)
-    shapes = _shapes(system, common)
+    known = {"q": (system.nq,), "qd": (system.nv,), "controller": (system.nv,), "f_ext": (system.nb, 6)}
+    shapes = {name: known[name] if name in known else parameter_shape(WHERE, system, name) for name in common}
     own: dict[str, Array] = {}
     draws: dict[str, Callable[[np.random.Generator], ArrayLike]] = {}
     for name, x in common.items():
@@ -116,12 +112,6 @@ def _arguments(run: Scenario, q: Any, qd: Any) -> dict[str, Any]:
     return {"q": q, "qd": qd, **run.parameters, "controller": run.controller, "f_ext": run.f_ext}
 
 
-def _shapes(system: System, names: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each argument of one simulation."""
-    known = {"q": (system.nq,), "qd": (system.nv,), "controller": (system.nv,), "f_ext": (system.nb, 6)}
-    return {name: known[name] if name in known else parameter_shape(WHERE, system, name) for name in names}
-
-
 def _has_one_argument(function: Callable[..., object]) -> bool:
     """Return whether a function has one argument, the generator, and so draws a value."""
     try:
@@ -164,11 +154,9 @@ def _count(count: int | None, own: Mapping[str, Array], draws: Mapping[str, obje
 
 
 def _drawn(
-    draws: Mapping[str, Callable[[np.random.Generator], ArrayLike]],
-    shapes: Mapping[str, tuple[int, ...]],
-    count: int,
+    draws: Mapping[str, Callable[[np.random.Generator], ArrayLike]], shapes: Mapping[str, tuple[int, ...]], count: int,
     entropy: Entropy,
-) -> dict[str, Array]:
+) -> dict[str, Array]:  # fmt: skip
     """Return the arrays (count, core) of all draws; simulation i's generator is made from (seed, i)."""
     values: dict[str, list[Array]] = {name: [] for name in draws}
     for i in range(count) if draws else ():

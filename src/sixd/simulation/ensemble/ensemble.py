@@ -20,7 +20,7 @@ from sixd.runtime.routine import VECTOR
 from sixd.runtime.threads import available, get_num_threads
 from sixd.simulation.arguments import nonnegative, whole
 from sixd.simulation.controller import may_remember
-from sixd.simulation.diagnostics import friction_warning, start_warnings, step_warning
+from sixd.simulation.diagnostics import start_warnings, step_warning
 from sixd.simulation.ensemble.draws import WHERE, Draws, Entropy, make_draws, scenario_of
 from sixd.simulation.ensemble.job import ChunkResult, Job, Span, run_chunk
 from sixd.simulation.ensemble.results import Results
@@ -54,23 +54,11 @@ _NEVER = 10**15  # steps, more than there can be: only the start and the end are
 
 
 def simulate_ensemble(
-    run: Scenario,
-    q: Any,
-    qd: Any,
-    duration: float,
-    *,
-    count: int | None = None,
-    seed: Any = 0,
-    processes: int | None = None,
-    cluster: Any = None,
-    device: str = "cpu",
-    chunk: int | None = None,
-    retries: int = 2,
-    keep: str = "all",
-    record_every: int = 1,
-    events: Sequence[Callable[..., Any]] = (),
+    run: Scenario, q: Any, qd: Any, duration: float, *, count: int | None = None, seed: Any = 0,
+    processes: int | None = None, cluster: Any = None, device: str = "cpu", chunk: int | None = None, retries: int = 2,
+    keep: str = "all", record_every: int = 1, events: Sequence[Callable[..., Any]] = (),
     progress: bool | Callable[[float], Any] | None = None,
-) -> Trajectory:
+) -> Trajectory:  # fmt: skip
     """Return the trajectory of many simulations of a scenario; the arguments are those of ``sixd.ensemble``."""
     for name, choice, known in (("keep", keep, _KEEP), ("device", device, _DEVICES)):
         require_known(f"{WHERE}: {name}", "choice", choice, known)
@@ -155,28 +143,18 @@ def _job(
         record_every = _NEVER
     batched = hasattr(run.controller, "sample")  # called for all simulations at once
     return Job(
-        run,
-        draws.qd,
-        duration,
-        record_every,
-        events,
-        entropy,
-        sampled=sampled is not None,
+        run, draws.qd, duration, record_every, events, entropy, sampled=sampled is not None,
         alone=sampled is not None and not batched and (sampled.takes_rng or may_remember(run.controller)),
-        forced=sampled is not None or setup.problem.law is not None,
-        version=__version__,
-    )
+        forced=sampled is not None or setup.problem.law is not None, version=__version__,
+    )  # fmt: skip
 
 
 def _rehearse(setup: Setup, job: Job, draws: Draws) -> None:
-    """Compute the first steps of the first simulation on the CPU, and warn.
-
-    Errors are raised here, and workers find compiled code on disk.
-    """
+    """Compute the first steps of the first simulation on the CPU, and warn. Errors are raised here, and workers find
+    compiled code on disk."""
     method, dt = draws.run.method, draws.run.dt or STEP
     moment = job.duration / 1000 if method in ADAPTIVE else dt
     run_chunk(replace(job, duration=min(job.duration, moment)), 0, draws.cut(0, 1))
-    warn(WHERE, friction_warning(setup))
     for text in start_warnings(setup):
         warn(WHERE, text)
     if method not in ADAPTIVE:

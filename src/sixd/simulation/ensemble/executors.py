@@ -29,17 +29,11 @@ _LOST = ("KilledWorker", "UncompletedJobError", "WorkerCrashedError", "ActorDied
 
 
 def distribute(
-    executor: Any,
-    payload: bytes,
-    spans: list[Span],
-    draws: Draws,
-    retries: int,
+    executor: Any, payload: bytes, spans: list[Span], draws: Draws, retries: int,
     check: Callable[[float], None] = lambda seconds: None,
-) -> Iterator[tuple[Span, ChunkResult]]:
-    """Yield the results of the chunks, in any order; a chunk whose worker is lost is submitted again.
-
-    ``payload`` is the job as bytes; ``check(seconds)`` is called after each such time without a result.
-    """
+) -> Iterator[tuple[Span, ChunkResult]]:  # fmt: skip
+    """Yield the results of the chunks, in any order; a chunk whose worker is lost is submitted again. ``payload`` is
+    the job as bytes; ``check(seconds)`` is called after each such time without a result."""
     # one task runs and one waits for each worker, so that results do not pile up
     window = 2 * _number_of_workers(executor)
     pending, failures = deque(spans), Counter[Span]()

@@ -102,8 +102,8 @@ def _simulated(job: Job, own: dict[str, Array], seed: np.random.SeedSequence | N
         scenario = replace(scenario, controller=independent_copy(scenario.controller))
     with quietly():  # the ensemble warns once for all
         result: Trajectory = simulate_run(
-            "simulate", scenario, own["q"], own.get("qd", job.qd), job.duration, job.record_every, job.events, seed,
-            progress=False, hosted=job.device != "cpu",
+            scenario, own["q"], own.get("qd", job.qd), job.duration, job.record_every, job.events, seed, False,
+            hosted=job.device != "cpu",
         )  # fmt: skip
     if result.interrupted:
         raise KeyboardInterrupt

@@ -74,9 +74,7 @@ def _unguarded() -> WorkerError:
 
 def _is_unguarded(main: types.ModuleType) -> bool:
     """Return whether the main program comes here by a line outside of any condition, as a worker would that imports it.
-
-    Conditions are not examined: a worker that comes here by one ends with ``_UNGUARDED``.
-    """
+    Conditions are not examined: a worker that comes here by one ends with ``_UNGUARDED``."""
     frame = inspect.currentframe()
     while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_globals is main.__dict__):
         frame = frame.f_back

@@ -58,13 +58,9 @@ class Pair:
 
 
 def forward_backward_steps(
-    problem: Problem,
-    method: str,
-    dtype: str,
-    cost: Program | None,
-    target: CodeTarget = cpu,
+    problem: Problem, method: str, dtype: str, cost: Program | None, target: CodeTarget = cpu,
     along: tuple[str, ...] = (),
-) -> Pair:
+) -> Pair:  # fmt: skip
     """Return the code for a problem with forces tau and the program of a cost (t, q, qd, tau), made at the first call.
 
     With ``along``, such as ("q", "qd"), the way there records these states alone, and the way back has their weights as

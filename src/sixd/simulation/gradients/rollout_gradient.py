@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.model.system import System
 from sixd.runtime import threads
 from sixd.runtime.arrays.registry import common_library, read_array
@@ -67,29 +67,20 @@ class RolloutGradient(NamedTuple):
 
 
 def gradient_of_rollout(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    controls: ArrayLike,
-    cost: Callable[..., Any] | None = None,
-    final: Callable[..., Any] | None = None,
-    progress: bool | Callable[[float], Any] | None = None,
-) -> RolloutGradient:
+    run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, controls: ArrayLike,
+    cost: Callable[..., Any] | None, final: Callable[..., Any] | None, progress: bool | Callable[[float], Any] | None,
+) -> RolloutGradient:  # fmt: skip
     """Return the cost of the motions of a scenario, and its gradients; the arguments are those of
     ``sixd.rollout_gradient``."""
-    system, method = run.model, run.method
-    if method not in FIXED_STEP:
-        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
+    where, system, method, controller = "rollout_gradient", run.model, run.method, run.controller
+    require_known(f"{where}: method", "choice", method, FIXED_STEP)
     for name, function in (("cost", cost), ("final", final)):
         if function is not None and not callable(function):
             raise ScalarTypeError(f"{where}: {name} is {function!r}, expected a function, or None.")
     if cost is None and final is None:
         raise ScalarTypeError(f"{where}: cost and final are both missing, expected at least one of them.")
-    if run.controller is not None and not callable(run.controller):
-        raise ScalarTypeError(
-            f"{where}: controller is {run.controller!r:.60}, expected a function. Add it to controls."
-        )
+    if controller is not None and not callable(controller):
+        raise ScalarTypeError(f"{where}: controller is {controller!r:.60}, expected a function. Add it to controls.")
     if not are_on_gpu(q, qd, controls, run):
         controls = _controls(where, system, controls)
         steps = controls.shape[-2]
@@ -102,10 +93,9 @@ def gradient_of_rollout(
         steps = shape[-2]
     setup = make_setup(where, run, q, qd, tau=controls, steps=steps)
     nq, nv, dtype = system.nq, system.nv, setup.dtype
-    along = None
+    along, end = None, None
     if cost is not None:
         along = traced_cost(where, "cost", cost, {"t": (), "q": (nq,), "qd": (nv,), "tau": (nv,)}, dtype)
-    end = None
     if final is not None:
         program = traced_cost(where, "final", final, {"q": (nq,), "qd": (nv,)}, dtype)
         end = final_code(setup.problem, program, dtype, setup.target)
@@ -153,9 +143,8 @@ class _Sweeps:
         self._plan()
 
     def _array(self, shape: tuple[int, ...]) -> Any:
-        setup = self.setup
-        on_gpu = setup.library.on_gpu
-        return setup.library.empty(setup.q, shape) if on_gpu else new_array(shape, np.dtype(setup.dtype))
+        library, dtype = self.setup.library, np.dtype(self.setup.dtype)
+        return library.empty(self.setup.q, shape) if library.on_gpu else new_array(shape, dtype)
 
     def _plan(self) -> None:
         """Choose the rows of a block and the steps of a piece, so that records need little memory."""
@@ -248,9 +237,8 @@ class _Sweeps:
         """What a warning says of motions that failed."""
         if self.setup.library.on_gpu:
             return None
-        start, end = (
-            np.isfinite(np.concatenate([x["q"], x["qd"]], axis=-1)).all(axis=-1) for x in (self.start, self.last)
-        )
+        states = [np.concatenate([x["q"], x["qd"]], axis=-1) for x in (self.start, self.last)]
+        start, end = (np.isfinite(x).all(axis=-1) for x in states)
         failed = int(np.sum(start & ~end))
         text = f"{failed} of {self.setup.rows} motions are not finite at their end, nor are their gradients"
         return f"{text}. A shorter dt, or method='implicit', may help." if failed else None
@@ -266,16 +254,9 @@ class _Sweeps:
             for name, x in gradients.items():
                 gradients[name] = setup.library.choose(bad.reshape((-1, *[1] * (x.ndim - 1))), math.nan, x)
         shaped = self._shaped
-        return RolloutGradient(
-            cost=shaped(self.cost),
-            q=shaped(gradients["q"]),
-            qd=shaped(gradients["qd"]),
-            controls=shaped(gradients[TAU]),
-            parameters={name: shaped(gradients[f"constant {name}"]) for name in setup.problem.parameters},
-            last_q=shaped(last["q"]),
-            last_qd=shaped(last["qd"]),
-            facts=facts,
-        )
+        parameters = {name: shaped(gradients[f"constant {name}"]) for name in setup.problem.parameters}
+        cost, q, qd, controls = map(shaped, (self.cost, gradients["q"], gradients["qd"], gradients[TAU]))
+        return RolloutGradient(cost, q, qd, controls, parameters, shaped(last["q"]), shaped(last["qd"]), facts)
 
     def _shaped(self, x: Any) -> Any:
         shaped = self.setup.shaped(x)

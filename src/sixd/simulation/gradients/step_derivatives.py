@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import finite_time
 from sixd.simulation.gradients.adjoint_steps import (
@@ -44,18 +44,11 @@ class StepDerivatives(NamedTuple):
 
 
 def derivatives_of_step(
-    where: str,
-    run: Scenario,
-    q: ArrayLike | str | None,
-    qd: ArrayLike | None,
-    tau: ArrayLike | None = None,
-    u: ArrayLike | None = None,
-    t: float = 0.0,
+    run: Scenario, q: ArrayLike | str | None, qd: ArrayLike | None, tau: ArrayLike | None, u: ArrayLike | None, t: float
 ) -> StepDerivatives:
     """Return the matrices of one step of a scenario; the arguments are those of ``sixd.step_derivatives``."""
-    system, method = run.model, run.method
-    if method not in FIXED_STEP:
-        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
+    where, system, method = "step_derivatives", run.model, run.method
+    require_known(f"{where}: method", "choice", method, FIXED_STEP)
     t, controller = finite_time(where, t), run.controller
     require_cpu(where, q=q, qd=qd, tau=tau, u=u, controller=controller, f_ext=run.f_ext, **run.parameters)
     if controller is not None and not callable(controller):
@@ -114,14 +107,9 @@ def _matrices(setup: Setup, pair: Pair, method: str, h: float, t: float) -> Step
         def repeated(x: Array, cut: slice = cut) -> Array:
             return x if len(x) == 1 and rows > 1 else np.repeat(x[cut], n, axis=0)
 
-        weights: dict[str, Array] = {}
-        for name, shape in pair.gradients.items():
-            if name == "q":
-                weights[name] = seeds[cut].reshape((-1, system.nq))
-            elif name in others:
-                weights[name] = np.tile(others[name], (count, 1))
-            else:
-                weights[name] = np.zeros((count * n, *shape), dtype)
+        weights = {name: np.zeros((count * n, *shape), dtype) for name, shape in pair.gradients.items()}
+        weights["q"] = seeds[cut].reshape((-1, system.nq))
+        weights |= {name: np.tile(x, (count, 1)) for name, x in others.items() if name in weights}
         inputs = [*weights.values(), *map(repeated, constants)]
         inputs += [repeated(x)[:, None] for x in (*series, named[TAU])]
         gradients = dict(zip(weights, pair.backward(np.ones(1), inputs), strict=True))

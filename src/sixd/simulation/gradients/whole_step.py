@@ -15,13 +15,12 @@ import numpy as np
 from sixd.algorithms.constrained.least_norm import COARSE, EXACT
 from sixd.engine.artifact import trace_request
 from sixd.engine.functions import Function, Request
-from sixd.errors import ScalarTypeError
+from sixd.errors import ScalarTypeError, require_known
 from sixd.model.memo import remember
 from sixd.model.system import System
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import require_inertia
-from sixd.simulation.stepping.compiled_steps import make_step, state_shapes
-from sixd.simulation.stepping.step_code import require_fixed_steps
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP, make_step, state_shapes
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 from sixd.trace.replay import replay
@@ -48,12 +47,10 @@ def require_arrays(where: str, kind: str, f_ext: Any, parameters: Any) -> None:
 
 
 def equations(where: str, run: Scenario, dtype: str) -> Callable[[System], Problem]:
-    """Return the equations of motion of a scenario with forces tau, as a function that does not hold its system.
-
-    Raise if the scenario cannot be differentiated in one go.
-    """
+    """Return the equations of motion of a scenario with forces tau, as a function that does not hold its system. Raise
+    if the scenario cannot be differentiated in one go."""
     system = run.model
-    require_fixed_steps(where, run.method)
+    require_known(f"{where}: method", "choice", run.method, FIXED_STEP)
     if any(str(s) not in run.parameters for s in system.symbols):
         system.require_numeric(where)
     make = partial(
@@ -66,10 +63,8 @@ def equations(where: str, run: Scenario, dtype: str) -> Callable[[System], Probl
 
 
 def step_request(where: str, run: Scenario, dtype: str) -> Request | None:
-    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step of a scenario.
-
-    None where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation.
-    """
+    """Return the request of (q, qd, dt, t, tau, f_ext if any, parameters…) -> (q, qd) after a step of a scenario. None
+    where a step repeats calls, or is long. Quaternions are made unit first, as in a simulation."""
     system = run.model
 
     def make() -> Request | None:
@@ -100,8 +95,8 @@ def _function(where: str, run: Scenario, dtype: str) -> Function:
             state["q"] = system.integrate_row(q, np.zeros(system.nv, dtype=int))
         if problem.nu:
             state["u"] = np.concatenate([force.start(system) for force in problem.forces])
-        step: Any = make_step(problem, method, dtype, momenta=False)
-        after = dict(zip(state, step(_InLine(), *state.values(), dt, t, *constants), strict=True))
+        advance = make_step(problem, method, dtype, momenta=False)
+        after = dict(zip(state, advance(_InLine(), *state.values(), dt, t, *constants), strict=True))
         return after["q"], after["qd"]
 
     return Function(where, algorithm, tuple(shapes), shapes, named=False, check_finite=False)

@@ -1,6 +1,6 @@
 """Rigid ground: a plane that points of bodies cannot enter, with Coulomb's friction and impacts.
 
-Its forces do not follow from a state: a fixed-step method finds the impulses of each step (``simulation/contact``).
+Its forces do not follow from a state: a fixed-step method finds the impulses of each step (``nonsmooth/contact``).
 Here are its numbers and its points.
 """
 
@@ -15,10 +15,9 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
-from sixd.forces.contact_points import plane_axes, read_points, require_moving, shape_points
-from sixd.forces.elements import RigidForce, finite_number, finite_vector, nonnegative, tree_of
+from sixd.forces.contact_points import plane_axes, require_moving, set_plane, shape_points
+from sixd.forces.elements import RigidForce, nonnegative, set_fields, tree_of
 from sixd.model.system import System
-from sixd.spatial.rotation import unit_vector
 from sixd.spatial.scalar import Array, Scalar
 
 _NAME = "RigidGround"
@@ -72,20 +71,15 @@ class RigidGround(RigidForce):
     sweeps: int = 20
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "friction", nonnegative(_NAME, "friction", self.friction))
+        set_fields(self, friction=nonnegative(_NAME, "friction", self.friction))
         restitution = nonnegative(_NAME, "restitution", self.restitution)
         if restitution > 1:
             raise ModelError(f"{_NAME}: restitution is {self.restitution!r}, expected a number from 0 to 1.")
-        object.__setattr__(self, "restitution", restitution)
-        object.__setattr__(self, "height", finite_number(_NAME, "height", self.height, "m"))
-        normal = unit_vector(finite_vector(_NAME, "normal", self.normal, 3), name=f"{_NAME}: normal")
-        object.__setattr__(self, "normal", tuple(normal.tolist()))
         sweeps = self.sweeps
         if isinstance(sweeps, bool) or not isinstance(sweeps, (int, np.integer)) or sweeps < 1:
             raise ModelError(f"{_NAME}: sweeps is {sweeps!r}, expected a whole number of at least 1.")
-        object.__setattr__(self, "sweeps", int(sweeps))
-        if self.points is not None:
-            object.__setattr__(self, "points", read_points(_NAME, self.points))
+        set_fields(self, restitution=restitution, sweeps=int(sweeps))
+        set_plane(_NAME, self)
 
     @classmethod
     def of(cls, model: System, *, rim: int = 8, **options: Any) -> RigidGround:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from sixd.errors import ModelError
-from sixd.forces.elements import RigidForce, tree_of
+from sixd.forces.elements import RigidForce, set_fields, tree_of
 from sixd.forces.joint_limits import limited_coordinates
 from sixd.model.system import System
 from sixd.spatial.scalar import is_number
@@ -27,7 +27,7 @@ class RigidLimits(RigidForce):
     Notes
     -----
     For methods of fixed steps. An impact is detected at the end of its step, and the joint is moved back to the limit
-    in the mass metric. A joint counts as striking if it would pass its limit within a step at its present speed; it
+    in the mass metric. A joint counts as hitting its limit if it would pass that within a step at its present speed; it
     bounces only if that speed is more than twice what all other forces change in a step, so that a joint at rest on its
     limit stays there. A start beyond a limit is moved onto it in the first step, with a warning. Dry friction and limit
     of a joint act together, as one law. The trajectory's ``internal`` has the mean force [N m or N] of each limited
@@ -41,7 +41,7 @@ class RigidLimits(RigidForce):
         e: Any = self.restitution
         if isinstance(e, bool) or not is_number(e) or not 0 <= e <= 1:
             raise ModelError(f"RigidLimits: restitution is {e!r}, expected a number from 0 to 1.")
-        object.__setattr__(self, "restitution", float(e))
+        set_fields(self, restitution=float(e))
 
     def size(self, model: System) -> int:
         """Return the number of limited coordinates: the state is the mean force of the last step on each."""

@@ -38,21 +38,12 @@ _CREEP = 1e-9  # rad/s or m/s: a speed at which dry friction has its sign, and n
 
 
 def integrate_adaptively(
-    setup: Setup,
-    method: str,
-    duration: float,
-    interval: float | None,
-    events: Sequence[Callable[..., Any]],
-    rtol: float,
-    atol: float,
-    bar: Progress,
-    facts: dict[str, Any],
-) -> Iterator[StateRecords]:
+    setup: Setup, method: str, duration: float, interval: float | None, events: Sequence[Callable[..., Any]],
+    rtol: float, atol: float, bar: Progress, facts: dict[str, Any],
+) -> Iterator[StateRecords]:  # fmt: skip
     """Yield the records in one piece; add tolerances, numbers of steps and events to ``facts``."""
     _require_supported(setup, method, events)
-    run = _Run(
-        setup, ADAPTIVE[method], duration, _times(setup, duration, interval), {"rtol": rtol, "atol": atol}, events
-    )
+    run = _Run(setup, method, duration, _times(setup, duration, interval), {"rtol": rtol, "atol": atol}, events)
     rows: list[_AdaptiveRun] = []
     interrupted = False
     try:
@@ -104,23 +95,18 @@ def _require_supported(setup: Setup, method: str, events: Sequence[Callable[...,
             f"{where}: a controller that is called with numbers needs fixed steps, got method {method!r}. Use 'rk4', "
             f"or write it so that it can be traced."
         )
-    _require_motion(setup, method)
-    for event in events if isinstance(events, Sequence) else (events,):
-        if not callable(event) or event is events:
-            raise ScalarTypeError(f"{where}: events holds {event!r}, expected functions (t, q, qd) -> number.")
-
-
-def _require_motion(setup: Setup, method: str) -> None:
-    """Raise if a joint with dry friction is at rest at the start, or if elements act by impulses."""
     for element in setup.problem.forces:
         if isinstance(element, RigidForce):
             raise ScalarTypeError(
-                f"{setup.problem.where}: {type(element).__name__} acts by impulses, which need fixed steps, got method "
-                f'{method!r}. Use method="rk4".'
+                f"{where}: {type(element).__name__} acts by impulses, which need fixed steps, got method {method!r}. "
+                f'Use method="rk4".'
             )
     for name, iv in friction_joints(setup).items():
         if (setup.qd[:, iv] == 0).any():
             raise _rest_error(setup, name, "starts at rest", method)
+    for event in events if isinstance(events, Sequence) else (events,):
+        if not callable(event) or event is events:
+            raise ScalarTypeError(f"{where}: events holds {event!r}, expected functions (t, q, qd) -> number.")
 
 
 def _rest_error(setup: Setup, name: str, event: str, method: str) -> ScalarTypeError:
@@ -154,11 +140,6 @@ class _Run:
     times: Array | None
     tolerances: dict[str, float]
     events: Sequence[Callable[..., Any]]
-
-    @property
-    def name(self) -> str:
-        """The method's name in ``simulate``."""
-        return next(name for name, method in ADAPTIVE.items() if method == self.method)
 
     @cached_property
     def friction(self) -> dict[str, slice]:
@@ -207,10 +188,8 @@ class _Run:
 
 
 class _AdaptiveRun:
-    """The simulation of one state: its records (t, y), the times of its events, the number of its steps.
-
-    ``ended``: a terminal event has ended it.
-    """
+    """The simulation of one state: its records (t, y), the times of its events, the number of its steps. ``ended``: a
+    terminal event has ended it."""
 
     def __init__(self, run: _Run, k: int) -> None:
         self.run, setup = run, run.setup
@@ -229,10 +208,8 @@ class _AdaptiveRun:
         return y if self.run.project is None else self.run.project(np.float64(t), y, *self.constants)
 
     def advance(self, on_progress: Callable[[float], Any]) -> None:
-        """Record states from the start to the end; call ``on_progress(t)`` after each step.
-
-        An exception at any point leaves the records up to there.
-        """
+        """Record states from the start to the end; call ``on_progress(t)`` after each step. An exception at any point
+        leaves the records up to there."""
         run = self.run
         values = [self._event(e, 0.0, self.start) for e in run.events]
         for k, (event, value) in enumerate(zip(run.events, values, strict=True)):
@@ -270,7 +247,7 @@ class _AdaptiveRun:
                     y[nq + j] = sign * _CREEP
                     accelerations.append(self._rate(solver.t, y)[nq + j])
                 if accelerations[0] <= 0 <= accelerations[1]:
-                    raise _rest_error(setup, name, f"comes to rest at t = {solver.t:.3g} s", run.name)
+                    raise _rest_error(setup, name, f"comes to rest at t = {solver.t:.3g} s", run.method)
 
     def _record(self, solver: OdeSolver, values: list[float]) -> list[float]:
         """Record the solver's last step and its events; return the events' values at its end."""
@@ -299,7 +276,7 @@ class _AdaptiveRun:
 
         if not (np.isfinite(self.start).all() and np.isfinite(self._rate(0.0, self.start)).all()):
             return None
-        method = getattr(scipy.integrate, self.run.method)
+        method = getattr(scipy.integrate, ADAPTIVE[self.run.method])
         try:
             return method(self._rate, 0.0, self.start, self.run.duration, **self.run.tolerances)
         except ValueError:  # rates that are not finite

@@ -137,22 +137,15 @@ def _guess_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
 
 
 def _traced_with(
-    function: Callable[..., Any],
-    problem: Problem,
-    shapes: dict[str, tuple[int, ...]],
-    dtype: str,
+    function: Callable[..., Any], problem: Problem, shapes: dict[str, tuple[int, ...]], dtype: str,
     hold: HeldForces | None,
-) -> Program:
+) -> Program:  # fmt: skip
     """Return the program of ``function(problem, *arrays, constants)``, with a force that is held, if there is one."""
     if hold is None:
         return problem.traced(partial(function, problem), shapes, dtype)
 
     def with_force(*arguments: Any) -> Any:
         *state, force, constants = arguments
-        return function(problem, *state, constants, partial(_applied, hold, force))
+        return function(problem, *state, constants, lambda system, q: hold.apply(system, q, force))
 
     return problem.traced(with_force, {**shapes, "force": (hold.size,)}, dtype)
-
-
-def _applied(hold: HeldForces, force: Array, system: System, q: Array) -> Applied:
-    return hold.apply(system, q, force)

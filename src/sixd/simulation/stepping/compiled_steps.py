@@ -46,15 +46,9 @@ def rollout(
 
 
 def code_of(
-    problem: Problem,
-    method: str,
-    dtype: str,
-    form: str,
-    adapt: Callable[[Recipe], Recipe],
-    make: Callable[[Recipe, str], Any],
-    kept: dict[Any, Any] | None,
-    target: CodeTarget = cpu,
-) -> Any:
+    problem: Problem, method: str, dtype: str, form: str, adapt: Callable[[Recipe], Recipe],
+    make: Callable[[Recipe, str], Any], kept: dict[Any, Any] | None, target: CodeTarget = cpu,
+) -> Any:  # fmt: skip
     """Return ``make(recipe, its key)`` of the adapted recipe of a problem, made at the first call.
 
     It is kept with the system. With functions, which may change, it is kept in ``kept`` instead, if that is not None,

@@ -39,9 +39,7 @@ STEP = 1e-3  # s, the default
 
 class StateRecords(NamedTuple):
     """States q (rows, r, nq), qd (rows, r, nv), u (rows, r, nu) at times t (r,) [s]; tau (rows, r, nv) if sampled.
-
-    ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any.
-    """
+    ``friction`` (rows, r, nv) has the mean forces of dry friction in the steps that end there, if there is any."""
 
     t: Array
     q: Array
@@ -83,10 +81,8 @@ class RecordBuffer:
         self.records, self.used = records, 0
 
     def next(self, name: str, count: int) -> Array:
-        """Return the view for the next ``count`` records of an array.
-
-        They count as used only when ``used`` is raised: a state that is not recorded is overwritten by the next call.
-        """
+        """Return the view for the next ``count`` records of an array. They count as used only when ``used`` is raised:
+        a state that is not recorded is overwritten by the next call."""
         assert self.used + count <= self.records
         return self.arrays[name][:, self.used : self.used + count]
 
@@ -106,9 +102,8 @@ def start_of(setup: Setup, method: str, *, momenta: bool = True) -> dict[str, An
 
 def _hosted(setup: Setup, method: str) -> HostedRollout:
     """Return the code of a method for the GPU of this process, for arrays of the CPU."""
-    where = setup.problem.where
-    number = local_device(where)
-    target = cuda(device(where, number).architecture)
+    number = local_device(setup.problem.where)
+    target = cuda(device(setup.problem.where, number).architecture)
     code: Any = rollout(setup.problem, method, setup.dtype, target=target)
     return HostedRollout(code, number)
 
@@ -143,8 +138,7 @@ class Runner:
         self.constants = dict(setup.constants)
         self._now = 0  # steps done
         self.state = start_of(setup, self.method)
-        has_velocity = "qd" in self.state
-        self._velocity = None if has_velocity else setup.compiled(midpoint.VELOCITY)
+        self._velocity = None if "qd" in self.state else setup.compiled(midpoint.VELOCITY)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -159,9 +153,7 @@ class Runner:
     @property
     def velocity(self) -> Array:
         """Present velocity qd (rows, nv)."""
-        if self._velocity is None:
-            return self.state["qd"]
-        return self._velocity(self.state["q"], self.state["p"])
+        return self.state["qd"] if self._velocity is None else self._velocity(self.state["q"], self.state["p"])
 
     def advance(self, marks: list[int], kept: int, buffer: RecordBuffer | None) -> StateRecords:
         """Advance to the step numbers ``marks``, in order, and return the records of the first ``kept`` of them."""
@@ -174,12 +166,12 @@ class Runner:
         self.state = {name: x[:, -1] if library.on_gpu else x[:, -1].copy() for name, x in result.items()}
         self._now = marks[-1]
         q = result["q"][:, :kept]
-        if self._velocity is not None:
+        if self._velocity is None:
+            qd = result["qd"][:, :kept]
+        else:
             qd = self._velocity(q, result["p"][:, :kept], records=True)
             if buffer is not None:
                 buffer.next("qd", kept)[:] = qd
-        else:
-            qd = result["qd"][:, :kept]
         if buffer is not None:
             buffer.used += kept
         u, friction = (result[name][:, :kept] if name in result else None for name in ("u", "friction"))
@@ -190,12 +182,9 @@ class Runner:
         return np.array(x, self.setup.dtype) if isinstance(x, np.ndarray) else self.setup.number(x)
 
     def run(
-        self,
-        marks: Array,
-        on_progress: Callable[[int], Any],
-        buffer: RecordBuffer | None = None,
+        self, marks: Array, on_progress: Callable[[int], Any], buffer: RecordBuffer | None = None,
         last_step: float = 0.0,
-    ) -> Iterator[StateRecords]:
+    ) -> Iterator[StateRecords]:  # fmt: skip
         """Yield the records at the step numbers ``marks``, in pieces; their times are counted from the first step.
 
         ``on_progress(steps)`` is called after each piece. With a buffer, records are written there, and pieces are

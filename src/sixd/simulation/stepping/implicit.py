@@ -59,9 +59,7 @@ Constants = Mapping[str, Any]
 
 class ForceDerivatives(NamedTuple):
     """Minus the derivatives of the forces F (nv,) and of the rates r (nu,) of u, by qd, by q (tangent space) and by u.
-
-    ``D``, ``K`` (nv, nv), ``G`` (nv, nu) of F; ``P``, ``Q`` (nu, nv), ``E`` (nu, nu) of r.
-    """
+    ``D``, ``K`` (nv, nv), ``G`` (nv, nu) of F; ``P``, ``Q`` (nu, nv), ``E`` (nu, nu) of r."""
 
     D: Array
     K: Array
@@ -160,25 +158,14 @@ def is_symmetric(A: Array) -> bool:
 
 
 def _stage(
-    problem: Problem,
-    system: System,
-    linear: _Linear,
-    g: Scalar,
-    q: Array,
-    force: Array,
-    velocity: Array,
-    rate: Array,
+    problem: Problem, system: System, linear: _Linear, g: Scalar, q: Array, force: Array, velocity: Array, rate: Array,
     c: Array | None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the rates of qd (nv,) and u (nu,) of a stage with M a = force, and A k = c under constraints."""
     b = force - linear.K @ velocity * g
     if len(rate):
         b = b - linear.G @ linear.N.solve(rate - linear.Q @ velocity * g) * g
-    if c is None:
-        k = linear.A.solve(b)
-    else:
-        metric = metric_of(linear.A)
-        k = solve_on_rows(system, q, metric, b, c, problem.limits)
+    k = linear.A.solve(b) if c is None else solve_on_rows(system, q, metric_of(linear.A), b, c, problem.limits)
     if not len(rate):
         return k, rate
     moving = velocity + k * g
@@ -287,7 +274,8 @@ class _Kept:
             entries[position] = x
             return _Entry(position)
 
-        self._layout = _mapped(note, _without_pivots(linear))
+        A, N = (x._replace(d=x.d[:0]) for x in (linear.A, linear.N))  # pivots are not used again
+        self._layout = _mapped(note, linear._replace(A=A, N=N))
         self.size = len(entries)
         return object_array(list(entries.values()))
 
@@ -303,16 +291,10 @@ class _Entry:
     position: int
 
 
-def _without_pivots(linear: _Linear) -> _Linear:
-    A, N = (x._replace(d=x.d[:0]) for x in (linear.A, linear.N))
-    return linear._replace(A=A, N=N)
-
-
 def _mapped(f: Any, linear: Any) -> Any:
     """Return the matrices with ``f`` applied to each entry."""
-    return linear._replace(
-        **{
-            name: _mapped(f, x) if isinstance(x, Factors) else object_array([f(e) for e in x.ravel()], x.shape)
-            for name, x in linear._asdict().items()
-        }
-    )
+    parts = {
+        name: _mapped(f, x) if isinstance(x, Factors) else object_array([f(e) for e in x.ravel()], x.shape)
+        for name, x in linear._asdict().items()
+    }
+    return linear._replace(**parts)

@@ -49,19 +49,11 @@ VELOCITY = Function("velocity", velocity, ("q", "p"), {"p": ("nv",)}, named=Fals
 
 
 def ends(
-    problem: Problem,
-    t: Scalar,
-    h: Scalar,
-    q: Array,
-    v: Array,
-    u: Array,
-    constants: Mapping[str, Any],
+    problem: Problem, t: Scalar, h: Scalar, q: Array, v: Array, u: Array, constants: Mapping[str, Any],
     held: Holding | None = None,
-) -> Any:
-    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T.
-
-    ``held`` gives further forces in a configuration.
-    """
+) -> Any:  # fmt: skip
+    """Return (p0, p1, p·v, rates of u): the momenta at both ends of the step with velocity v from q, and 2 T. ``held``
+    gives further forces in a configuration."""
     system = problem.system_with(constants)
     middle, end = system.integrate_row(q, v * (h / 2)), system.integrate_row(q, v * h)
     p = momentum(system, middle, v)
@@ -98,18 +90,9 @@ def _rates(system: System, q: Array) -> Array:
 
 
 def iterate(
-    problem: Problem,
-    v: Array,
-    left: Scalar,
-    done: Scalar,
-    t: Scalar,
-    h: Scalar,
-    q: Array,
-    p: Array,
-    u: Array,
-    constants: Mapping[str, Any],
-    held: Holding | None = None,
-) -> tuple[Array, Scalar, Scalar]:
+    problem: Problem, v: Array, left: Scalar, done: Scalar, t: Scalar, h: Scalar, q: Array, p: Array, u: Array,
+    constants: Mapping[str, Any], held: Holding | None = None,
+) -> tuple[Array, Scalar, Scalar]:  # fmt: skip
     """Return (v, left, done): the next guess of the velocity, the energy of its change, and 1 if that has not shrunk.
 
     Newton's method with the mass matrix instead of the exact derivative. A row that is done does not change any more,
@@ -129,16 +112,9 @@ def iterate(
 
 
 def finish(
-    problem: Problem,
-    v: Array,
-    left: Scalar,
-    t: Scalar,
-    h: Scalar,
-    q: Array,
-    u: Array,
-    constants: Mapping[str, Any],
+    problem: Problem, v: Array, left: Scalar, t: Scalar, h: Scalar, q: Array, u: Array, constants: Mapping[str, Any],
     held: Holding | None = None,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return (q, p, u) at the end of the step; NaN if the iterations have not converged."""
     system = problem.system_with(constants)
     _, p1, energy, rate = ends(problem, t, h, q, v, u, constants, held)

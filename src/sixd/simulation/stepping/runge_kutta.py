@@ -24,10 +24,8 @@ State = tuple[Array, Array, Array]
 
 
 def euler(move: Move, f: Rates, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array) -> State:
-    """Semi-implicit Euler: the new velocity moves the configuration.
-
-    First order. Symplectic only where the mass matrix is constant: in general it is not, since M depends on q.
-    """
+    """Semi-implicit Euler: the new velocity moves the configuration. First order. Symplectic only where the mass matrix
+    is constant: in general it is not, since M depends on q."""
     qdd, ud = f(t, q, qd, u)
     qd = qd + qdd * h
     return move(q, qd * h), qd, u + ud * h

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from sixd.engine.functions import Function, Request
 from sixd.engine.public import declaration
 from sixd.engine.targets import CodeTarget
 from sixd.runtime.calls import CallableCode
-from sixd.runtime.routine import Rollout
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import ERRORS, largest_error
 from sixd.simulation.stepping import midpoint
@@ -35,9 +34,7 @@ _LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are o
 
 def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Recipe:
     """Return the recipe ``(q, qd), (h, start, constants…) -> (q, qd)`` of one step; ``recipe`` is that of a rollout.
-
-    The problem has no parameters, and its force elements have no states, but for rigid ones, which begin with zeros.
-    """
+    The problem has no parameters, and its force elements have no states, but for rigid ones, which begin with zeros."""
     system = problem.system
     nq, nv = system.nq, system.nv
     memory: dict[str, tuple[int, ...]] = {**recipe.memory, "start q": (nq,), "start qd": (nv,), _GUARD: ()}
@@ -99,25 +96,16 @@ def _guard(names: list[str], dtype: str) -> Callable[..., Any]:
 
 
 def _largest(x: Array) -> Any:
-    largest: Any = 0
-    for entry in x:
-        largest = maximum(largest, absolute(entry))
-    return largest
+    return reduce(maximum, map(absolute, x), 0)
 
 
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
-    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps").
-
-    It is made at the first call. See :func:`code_of` for ``kept``.
-    """
-
-    def adapt(recipe: Recipe) -> Recipe:
-        return single_step(problem, method, recipe, dtype)
-
-    def make(recipe: Recipe, key: str) -> CallableCode:
-        return make_step(recipe, key, form, method, problem.system.name, dtype)
-
-    return code_of(problem, method, dtype, form, adapt, make, kept)
+    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps"). It is made
+    at the first call. See :func:`code_of` for ``kept``."""
+    return code_of(
+        problem, method, dtype, form, lambda recipe: single_step(problem, method, recipe, dtype),
+        lambda recipe, key: make_step(recipe, key, form, method, problem.system.name, dtype), kept,
+    )  # fmt: skip
 
 
 def step_rollout(
@@ -125,11 +113,8 @@ def step_rollout(
 ) -> Any:
     """Return the code of one step as a rollout, for targets without plans: ``code([1], [q, qd, h, start, *constants])``
     returns [q, qd]. Rows whose guard is not 1 are NaN, and are counted."""
-
-    def adapt(recipe: Recipe) -> Recipe:
-        return replace(single_step(problem, method, recipe, dtype), recorded=())
-
-    def make(recipe: Recipe, key: str) -> Rollout:
-        return make_rollout(recipe, key, "step", method, problem.system.name, dtype, target)
-
-    return code_of(problem, method, dtype, "steps", adapt, make, kept, target)
+    return code_of(
+        problem, method, dtype, "steps",
+        lambda recipe: replace(single_step(problem, method, recipe, dtype), recorded=()),
+        lambda recipe, key: make_rollout(recipe, key, "step", method, problem.system.name, dtype, target), kept, target,
+    )  # fmt: skip

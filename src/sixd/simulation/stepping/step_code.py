@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.engine.artifact import shell
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import ScalarTypeError
 from sixd.forces.elements import RigidForce
 from sixd.runtime.arrays.registry import look
 from sixd.runtime.calls import FastCall
 from sixd.runtime.cuda.driver import driver
 from sixd.simulation.problem import Problem
 from sixd.simulation.setup import Setup, are_on_gpu, make_setup
-from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.single_step import step_code, step_rollout
 from sixd.spatial.scalar import Array
@@ -32,12 +31,6 @@ _DOUBLE, _SINGLE = np.dtype("float64"), np.dtype("float32")
 _LARGE = 1e30  # s: longer times are left to the general way, since they may not fit into float32
 _MANY = 10_000  # numbers in q: from about there on several threads pay, and batches are left to a rollout
 _LAST = "last step on a GPU"
-
-
-def require_fixed_steps(where: str, method: Any) -> None:
-    """Raise unless a method has fixed steps."""
-    if method not in FIXED_STEP:
-        raise unknown_name(f"{where}: method", "choice", method, FIXED_STEP)
 
 
 # code -------------------------------------------------------------------------------------------
@@ -55,16 +48,8 @@ class StepCode:
     """
 
     __slots__ = (
-        "_numbers",
-        "_numbers_of_batch",
-        "batches",
-        "cells",
-        "entry",
-        "has_arrays",
-        "is_table",
-        "kept",
-        "parts",
-    )
+        "_numbers", "_numbers_of_batch", "batches", "cells", "entry", "has_arrays", "is_table", "kept", "parts",
+    )  # fmt: skip
 
     def __init__(self, has_arrays: bool, is_table: bool = False) -> None:
         self.entry: Any = _decline
@@ -158,9 +143,7 @@ class StepCode:
 
 def _filled(x: Any, batch: tuple[int, ...], kind: np.dtype[Any]) -> Array | None:
     """Return a number for every state; None if it is of another kind, or may not fit into float32."""
-    if type(x) not in (float, np.float64, int) or not -_LARGE < x < _LARGE:
-        return None
-    return np.full(batch, x, kind)
+    return np.full(batch, x, kind) if type(x) in (float, np.float64, int) and -_LARGE < x < _LARGE else None
 
 
 def _for_batch(x: Array | None, batch: tuple[int, ...], core: int) -> Array | None:
@@ -171,11 +154,8 @@ def _for_batch(x: Array | None, batch: tuple[int, ...], core: int) -> Array | No
 def advanced(
     where: str, run: Scenario, q: Any, qd: Any, h: float, t: float, code: StepCode | None, tau: Any, checked: bool
 ) -> tuple[Any, Any]:
-    """Return the state (q, qd) one step later, by code that is made or completed now.
-
-    ``tau`` are forces besides those of a controller that can be compiled; ``checked``: its functions were
-    traced before.
-    """
+    """Return the state (q, qd) one step later, by code that is made or completed now. ``tau`` are forces besides those
+    of a controller that can be compiled; ``checked``: its functions were traced before."""
     if are_on_gpu(q, qd, tau, run):
         return _advanced_on_gpu(where, run, q, qd, h, t, code, tau, checked)
     setup = make_setup(where, run, q, qd, start=t, tau=tau, checked=checked)

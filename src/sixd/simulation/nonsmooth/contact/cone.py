@@ -65,8 +65,8 @@ def point_impulse(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -
     d = _unit([u[r + 1] * by_t - x[r + 1] - along[r] * (x[0] * mu) for r in range(2)])[1]
     ahead = [along[0] + d[0] * rest, along[1] + d[1] * rest]
     # friction leaves a part of the normal response
-    slope = maximum(B[0][0] - (B[0][1] * ahead[0] + B[0][2] * ahead[1]) * mu, normal * _STEEP)
-    n = -free[0] / slope
+    response = maximum(B[0][0] - (B[0][1] * ahead[0] + B[0][2] * ahead[1]) * mu, normal * _STEEP)
+    n = -free[0] / response
     slip = [n, -ahead[0] * n * mu, -ahead[1] * n * mu]
     return [where(free[0] >= 0, 0, where(sticks, a, c)) for a, c in zip(stick, slip, strict=True)]
 
@@ -85,7 +85,7 @@ def _unit(d: Any) -> tuple[Any, list[Any]]:
 
 
 def size_of(d: Any) -> Any:
-    """Return the size of d (2,), with the slope 0 at zero: that of a root is infinite there."""
+    """Return the size of d (2,), with the derivative 0 at zero: that of a root is infinite there."""
     square = d[0] * d[0] + d[1] * d[1]
     return where(square > 0, sqrt(where(square > 0, square, 1)), 0)
 
@@ -102,10 +102,8 @@ def in_cone(x: Any, mu: float, slide: Any) -> list[Any]:
 
 
 def point_residual(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> Any:
-    """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s].
-
-    Of the impulse: what it is moved by into the cone, after a step against the velocity, times the response to it.
-    """
+    """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s]. Of the impulse: what
+    it is moved by into the cone, after a step against the velocity, times the response to it."""
     more = _mean(B) * DAMPING[dtype]
     normal = B[0][0] + more
     size = absolute(x[0] * normal - maximum(x[0] * normal - u[0], 0))
@@ -125,9 +123,7 @@ def linear_point(
     B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str, soft: Any, shift: Any = None
 ) -> tuple[list[Any], list[list[Any]]]:
     """Return r (3,) and D (3, 3) of a point's law at its impulse x and velocity u: open, sticking or slipping.
-
-    ``shift`` (3,) are the entries of ``slide`` that r follows, where these differ in their derivatives.
-    """
+    ``shift`` (3,) are the entries of ``slide`` that r follows, where these differ in their derivatives."""
     more = _mean(B)
     stiff = 1 / (more * soft)
     y = x[0] - u[0] * (1 / (B[0][0] + more * DAMPING[dtype]))

@@ -37,7 +37,7 @@ class ContactJoints:
             bounds = self.limits.persisting(bounds, self.limits.gaps(q), v, self._slow(v, v_e), per)
         return _flat(bounds)
 
-    def striking(
+    def with_impacts(
         self, h: Any, per: Any, q: Array, v: Array, v_e: Array, w: Array, F: Array, l: Array, W: Array, still: Array
     ) -> tuple[Array, ...]:
         """Return the bounds (4m,) of total impulses at the end of a step; the times at which rows come to rest within
@@ -49,7 +49,7 @@ class ContactJoints:
         bounds, since = Bounds(turn.lo, turn.hi), np.zeros(self.m)
         if self.limits is not None:
             gaps, slow = self.limits.gaps(q), self._slow(v, v_e)
-            bounds, since = self.limits.striking(bounds, gaps, v, w, still, slow, per, h)
+            bounds, since = self.limits.with_impacts(bounds, gaps, v, w, still, slow, per, h)
         return _flat(bounds), turn.t1, sign(v) * F, since
 
     def moment(
@@ -72,19 +72,9 @@ class ContactJoints:
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def finished(
-        self,
-        system: System,
-        per: Any,
-        q: Array,
-        qd: Array,
-        q2: Array,
-        v2: Array,
-        u: Array,
-        x: Array,
-        bounds: Array,
-        W: Array,
-        done: Any,
-    ) -> tuple[Any, ...]:
+        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        W: Array, done: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.
 
         W (m,) are the rows' responses to their own impulses: at the edge between sticking and sliding velocities that

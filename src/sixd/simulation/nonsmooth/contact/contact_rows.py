@@ -41,13 +41,8 @@ class ContactRows:
         self.joints = joint_rows(problem)
         self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
         self.sparse = SparseRows(system.nv, problem.limits)
-        shapes: dict[str, tuple[int, ...]] = {
-            "t": (),
-            "h": (),
-            "q": (system.nq,),
-            "qd": (system.nv,),
-            "u": (problem.nu,),
-        }
+        nq, nv = system.nq, system.nv
+        shapes: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
         self.first = self.problem.traced(self._first, shapes, dtype)
         layout = self.sparse.layout
         self.last = self.problem.traced(self._last, shapes, dtype)
@@ -71,13 +66,13 @@ class ContactRows:
             a = metric.solve(force)
         J = self.jacobian(system, q)
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
-        slope = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
+        rates = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
         friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
         still = np.zeros(0)
         if any(point.restitution for point in self.points.points) or (self.joints is not None and self.joints.bounces):
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
             still = np.concatenate([J[: 3 * self.k : 3], J[3 * self.k :]]) @ rest
-        known = self.points.heights(system, q), J @ qd, slope, friction, _gravity(system), still
+        known = self.points.heights(system, q), J @ qd, rates, friction, _gravity(system), still
         return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:

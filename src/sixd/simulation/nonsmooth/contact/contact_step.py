@@ -86,9 +86,9 @@ class ContactStep:
         per = 1 / where(h > 0, h, 1)  # the check of a step's limit takes steps of length 0
 
         # predict
-        a, rate, phi, v, slope, F, g, still, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
+        a, rate, phi, v, rates, F, g, still, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
         U, L, root = response
-        b, guess, held = part(stages, self._predicted, h, per, phi, v, slope, g, u, friction)
+        b, guess, held = part(stages, self._predicted, h, per, phi, v, rates, g, u, friction)
         bounds: Any = None if joints is None else part(stages, joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
         start, _, done = self.solve(stages, U, b, guess, np.zeros(3 * k), bounds)
 
@@ -105,7 +105,7 @@ class ContactStep:
         if joints is not None:
             W = part(stages, lambda U: self.sparse.diagonal(U, 3 * k), U1)
             rest = [y[3 * k :] for y in (v, b, w, l)]
-            bounds, *times = part(stages, joints.striking, h, per, q1, *rest[:3], F, rest[3], W, still[k:])
+            bounds, *times = part(stages, joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still[k:])
         x, z1, done1 = self.solve(stages, U1, b1, l, slide, bounds)
 
         # the configuration
@@ -130,12 +130,12 @@ class ContactStep:
         return stages(trace(function, shapes, self.dtype), *arrays)
 
     def _predicted(
-        self, h: Any, per: Any, phi: Array, v: Array, slope: Array, g: Any, u: Array, friction: Array
+        self, h: Any, per: Any, phi: Array, v: Array, rates: Array, g: Any, u: Array, friction: Array
     ) -> tuple[Array, Array, Array]:
         """Return the velocities of the rows without impulses, a guess of those, and which points are held."""
         points = self.points
         guess = points.to_axes(np.array([u[j] for j in points.entries])) * h
-        b, held = list(v + slope * h), []
+        b, held = list(v + rates * h), []
         for i in range(self.k):
             near = g * h * h * _HELD
             gap = maximum(phi[i] - near * _TOUCHES[self.dtype], 0) * per
@@ -199,24 +199,24 @@ class ContactStep:
         the points' impulses change, and which may be pressed."""
         z = self.sparse.collected(U, l)
         b = list(w - self.sparse.velocities(U, z))
-        strikes, pressed = [], []
+        impacts, pressed = [], []
         for i, point in enumerate(self.points.points):
             n, on = 3 * i, held[i] > 0
-            strike = Impact(on, after[i], v[n], w[n], per, h)
-            bounce = strike.rebound(point.restitution, g * h * _BOUNCING, still[i]) if len(still) else 0
-            b[n] = b[n] + where(on, 0, where(strike.happens, -bounce, FAR))
-            strikes.append(strike)
+            impact = Impact(on, after[i], v[n], w[n], per, h)
+            bounce = impact.rebound(point.restitution, g * h * _BOUNCING, still[i]) if len(still) else 0
+            b[n] = b[n] + where(on, 0, where(impact.happens, -bounce, FAR))
+            impacts.append(impact)
             pressed.append(where(bounce > 0, 0, 1) if point.restitution else 1)
-        return np.array(b), z, self._times(strikes, bends, held, h), np.array(pressed)
+        return np.array(b), z, self._times(impacts, bends, held, h), np.array(pressed)
 
-    def _times(self, strikes: list[Impact], bends: Array, held: Array, h: Any) -> Array:
+    def _times(self, impacts: list[Impact], bends: Array, held: Array, h: Any) -> Array:
         """Return the times (3k,) since the impulses change: held ones do by impacts of others, if there are any."""
-        total = sum(x.weight for x in strikes[1:]) + strikes[0].weight
-        mean = sum(x.weight * x.since for x in strikes) / where(total > 0, total, 1)
+        total = sum(x.weight for x in impacts[1:]) + impacts[0].weight
+        mean = sum(x.weight * x.since for x in impacts) / where(total > 0, total, 1)
         result: list[Any] = []
-        for strike, bent, on in zip(strikes, bends, held, strict=True):
+        for impact, bent, on in zip(impacts, bends, held, strict=True):
             own = where(bent > 0, h * max(self.lag, 0.5), h * self.lag)
-            result += [where(on > 0, where(total > 0, mean, own), strike.since)] * 3
+            result += [where(on > 0, where(total > 0, mean, own), impact.since)] * 3
         return np.array(result)
 
     def _moment(
@@ -231,10 +231,8 @@ class ContactStep:
         return moved
 
     def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, Array]:
-        """Return the state at the end of the step.
-
-        The linear velocity of a free body is in its axes: where these turn, it turns back, and momentum is conserved.
-        """
+        """Return the state at the end of the step. The linear velocity of a free body is in its axes: where these turn,
+        it turns back, and momentum is conserved."""
         after = self.system.integrate_row(q, self.sparse.change(L, root, shift))
         v = list(qd + self.sparse.change(L, root, z))
         for iq, iv in self.free:

@@ -59,7 +59,7 @@ def impulse_derivative(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) ->
     return _with_derivatives(again, shapes, newton.dtype)
 
 
-def height_derivative(rows: SparseRows, k: int, m: int, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
+def height_derivative(rows: SparseRows, k: int, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
     """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done), in which p and z are functions of
     U, φ, reach and start."""
 

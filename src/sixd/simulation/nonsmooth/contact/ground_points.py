@@ -12,7 +12,7 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.algorithms.jacobian import jacobian
-from sixd.forces.elements import ZERO_WRENCH, Force
+from sixd.forces.elements import ZERO_WRENCH, Force, state_slices
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.spatial.rotation import skew
@@ -45,10 +45,9 @@ class GroundPoints:
         self.points: list[GroundPoint] = []
         self.entries: list[int] = []  # of u
         self.sweeps = 0
-        first = 0
-        for force, size in zip(forces, sizes, strict=True):
+        for force, own in zip(forces, state_slices(sizes), strict=True):
             if isinstance(force, RigidGround):
-                self.entries += range(first, first + size)
+                self.entries += range(own.start, own.stop)
                 self.sweeps = max(self.sweeps, force.sweeps)
                 axes = np.vstack([force.axes[0][None], force.axes[1]])
                 for frame, rows in force.points_of(system).items():
@@ -57,7 +56,6 @@ class GroundPoints:
                         GroundPoint(frame, body, row[:3], row[3], axes, force.height, force.friction, force.restitution)
                         for row in rows
                     ]
-            first += size
 
     def __len__(self) -> int:
         return len(self.points)
@@ -91,11 +89,8 @@ class GroundPoints:
         return np.concatenate(result)
 
     def joint_forces(self, system: System, q: Array, force: Array) -> Array:
-        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes.
-
-        From the wrench of all points of a frame in its own axes: 0.9 times the operations of external
-        forces in forward dynamics (go2).
-        """
+        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes. From the wrench of all points of a
+        frame in its own axes: 0.9 times the operations of external forces in forward dynamics (go2)."""
         poses, tau = self._poses(system, q), np.zeros(system.nv, dtype=int)
         for name, T in poses.items():
             wrench: Array = ZERO_WRENCH

@@ -34,13 +34,11 @@ class HeightSolver:
         self.most, self.program = (_SETS, self._set()) if k >= MANY and not m else (_SWEEPS, self._sweep())
 
     def __call__(self, stages: Stages, U: Array, phi: Array, pressed: Array, reach: Array, z: Array) -> Array:
-        """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground.
-
-        z before is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground.
-        """
+        """Return z (nv,) of the displacement after which no point at the heights phi (k,) is below the ground. z before
+        is a displacement that takes place anyway; points that are ``pressed`` (k,) end on the ground."""
         state = (np.zeros(self.k + self.m), z, 0.0)
         known = U, phi, pressed, reach, z
-        _, z, _ = stages(self.program, *state, *known, most=self.most, smooth=self._slope)
+        _, z, _ = stages(self.program, *state, *known, most=self.most, smooth=self._derivative)
         return z
 
     @property
@@ -50,14 +48,11 @@ class HeightSolver:
         known = {"U": (self.rows.size,), "phi": (k,), "pressed": (k,), "reach": (2 * m,), "start": z}
         return {"p": (k + m,), "z": z, "done": (), **known}
 
-    def _slope(self) -> Program:
-        return height_derivative(self.rows, self.k, self.m, self._shapes, self.dtype)
+    def _derivative(self) -> Program:
+        return height_derivative(self.rows, self.k, self._shapes, self.dtype)
 
     def _set(self) -> Program:
-        """Return the program of one set of points that push.
-
-        (p, z, done, U, φ, pressed, reach, start) -> (p, z, done).
-        """
+        """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done) of one set that pushes."""
         k = self.k
 
         def once(

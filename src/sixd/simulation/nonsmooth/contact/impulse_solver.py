@@ -4,7 +4,7 @@ An iteration linearizes all laws where it is, x = r - D u with u = b + U z and z
 with the matrix 1 + Uᵀ D U, which has the zeros of the tree; then it sweeps once over all points and rows, each solved
 exactly. When the sweep changes little enough, it ends. Where three iterations bring no progress the best so far is
 continued with softer laws, which shorten Newton's steps, and at last by sweeps alone. A go2 that stands takes one
-iteration. Sweeps alone need thousands where impulses are redundant: a box on four corners on a slope of 1.001 μ
+iteration. Sweeps alone need thousands where impulses are redundant: a box on four corners on an incline of 1.001 μ
 slides with an error of 2 % after 20 a step, and of 0.07 % after 200.
 """
 
@@ -60,7 +60,7 @@ class ImpulseSolver:
             when = 1 - done
         state = (x, z, guess, FAR, 0.0, self.soft, done)
         known = U, b, slide, graphs
-        x, z, kept, *_, done = stages(self.program, *state, *known, most=self.most, when=when, smooth=self._slope)
+        x, z, kept, *_, done = stages(self.program, *state, *known, most=self.most, when=when, smooth=self._derivative)
         left = 1 - done
         x, z = stages(self.safe, x, z, left, kept, U, b, when=left)
         return x, z, done
@@ -89,7 +89,7 @@ class ImpulseSolver:
         result = {"x": n, "z": (self.rows.nv,), "kept": n, "best": (), "count": (), "soft": (), "done": ()}
         return {**result, "U": (self.rows.size,), "b": n, "slide": (3 * self.k,), "bounds": (4 * self.m,)}
 
-    def _slope(self) -> Program:
+    def _derivative(self) -> Program:
         return impulse_derivative(self.newton, self._shapes)
 
     def _iteration(self) -> Program:

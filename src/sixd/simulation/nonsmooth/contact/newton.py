@@ -9,7 +9,7 @@ thrown apart.
 
 The first iteration takes the modes of the impulses it is given, those of the last step: a point without one is open,
 one on the edge of its cone slips. By the velocities that these impulses leave, points that the ground has just reached
-would stick beside others of the same body, which contradicts them, and throws the body off: 5 iterations of a vector
+would stick next to others of the same body, which contradicts them, and throws the body off: 5 iterations of a vector
 of 8 rows (go2 on 16 points), 2.8 from the modes of the last step.
 """
 
@@ -38,7 +38,7 @@ from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}  # m/s: by which velocities contradict the laws
-# beside joint rows, of points, and for rows this part counts (1e-5 rad/s): where joints that stick and feet that stick
+# with joint rows, of points, and for rows this part counts (1e-5 rad/s): where joints that stick and feet that stick
 # hold the same mechanism, impulses wander on by 1e-6 rad/s for thousands of sweeps
 TOLERANCE_OF_JOINTS = {"float64": 1e-7, "float32": 1e-4}
 COARSER = 0.01
@@ -46,7 +46,7 @@ MANY = 9  # points, from which on Newton's method alone comes first
 # part of the mean of a point's own response by which a law that fixes a velocity is softened where it is linearized:
 # x = x0 - u/soft. Repeated, it fixes the velocity, also where impulses are redundant
 SOFT = {"float64": 1e-8, "float32": 1e-3}
-SOFT_JOINTS = 1e-4  # beside joint rows, whose impulses and those of the points are often redundant
+SOFT_JOINTS = 1e-4  # with joint rows, whose impulses and those of the points are often redundant
 # without sweeps: the tolerance [m/s] of the first iteration, the next ones, and from ``_EASIER`` on: where more points
 # stick than it takes to hold a mechanism, their velocities may contradict each other by 1e-6 m/s, and the force that
 # removes that is without bounds. 84 % of the problems of a go2 on 16 points end with the first iteration, with 1e-9 m/s
@@ -55,7 +55,7 @@ _TOLERANCES = {"float64": (1e-8, 1e-7, 1e-6), "float32": (1e-5, 1e-5, 1e-5)}
 _EASIER = 3
 _SOFT = {"float64": 1e-6, "float32": 1e-3}
 _LATE, _LATE_SOFT = 6, 1e-4
-_EXACT = 0.01  # part of the tolerance beside sweeps: a guess that obeys the laws as well as that stays
+_EXACT = 0.01  # part of the tolerance with sweeps: a guess that obeys the laws as well as that stays
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
 
 
@@ -75,9 +75,7 @@ class Newton:
         self, stages: Stages, x: Array, z: Array, todo: Any, U: Array, b: Array, slide: Array, bounds: Array
     ) -> Any:
         """Return impulses (n,) that obey the laws, from a guess x (n,), or else that; z (nv,); and 1 if they obey.
-
-        Where ``todo`` is 0, x and z are returned as they are, with 1.
-        """
+        Where ``todo`` is 0, x and z are returned as they are, with 1."""
         start, step, end = self._programs
         known = U, b, slide, bounds
         own = np.zeros(len(x)), todo, np.zeros(6 * self.k), np.zeros(self.m)
@@ -144,10 +142,8 @@ class Newton:
         return where(before, x, x1), where(before, u, u1), count + 1, where(before, 1, found)
 
     def _before(self, blocks: Any, u: Array, x: Array) -> Array:
-        """Return velocities (n,) by which the laws take the modes of the impulses x alone.
-
-        Those of points that slide faster than friction could stop them stay: the direction of slip follows them.
-        """
+        """Return velocities (n,) by which the laws take the modes of the impulses x alone. Those of points that slide
+        faster than friction could stop them stay: the direction of slip follows them."""
         seen = list(u)
         for i, B in enumerate(blocks):
             scale = maximum(B[1][1], B[2][2])
@@ -162,10 +158,8 @@ class Newton:
         self, U: Any, blocks: Any, responses: Any, u: Any, x: Array, slide: Array, bounds: Array, soft: Any,
         seen: Any = None,
     ) -> Array:  # fmt: skip
-        """Return the changes of impulses (n,) by which the linearized laws hold.
-
-        The modes of points are those of the velocities ``seen`` (n,), if any, instead of u.
-        """
+        """Return the changes of impulses (n,) by which the linearized laws hold. The modes of points are those of the
+        velocities ``seen`` (n,), if any, instead of u."""
         seen = u if seen is None else seen
         laws: list[Law] = []
         for i, mu in enumerate(self.friction):
@@ -174,8 +168,8 @@ class Newton:
             laws.append((U[own], residual_of(r, D, u[own], x[own]), D))
         for i in range(self.m):
             at = 3 * self.k + i
-            one, slope = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
-            laws.append(([U[at]], residual_of([one], [[slope]], u[at : at + 1], x[at : at + 1]), [[slope]]))
+            one, D = linear_row(responses[i], u[at], x[at], bounds[4 * i : 4 * i + 4], soft)
+            laws.append(([U[at]], residual_of([one], [[D]], u[at : at + 1], x[at : at + 1]), [[D]]))
         return solved_laws(self.rows.nv, laws)
 
     def within(self, x: Any, slide: Array, bounds: Array) -> Array:
@@ -234,10 +228,8 @@ def residual_of(r: list[Any], D: list[list[Any]], u: list[Any], x: Any) -> list[
 def _add_law(
     A: Any, right: list[Any], rows: list[dict[int, Any]], residual: list[Any], D: list[list[Any]], _: Any
 ) -> Callable[[Array], list[Any]]:
-    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law; return the function dz -> dx of it.
-
-    Of D the part without the first row and column is symmetric, and the first row is zero beside the diagonal.
-    """
+    """Add Uᵀ D U to A and Uᵀ ρ to the right side, for the rows of one law; return the function dz -> dx of it. Of D the
+    part without the first row and column is symmetric, and the first row is zero off the diagonal."""
     n, columns = range(len(rows)), list(rows[0])
     left = {j: [sum(rows[a][j] * D[a][c] for a in n if c == 0 or a) for c in n] for j in columns}
     for j in columns:

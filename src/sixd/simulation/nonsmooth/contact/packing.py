@@ -28,9 +28,7 @@ def impulse_solver(
     rows: SparseRows, friction: list[float], m: int, most: int, dtype: str, bodies: list[int]
 ) -> Callable[..., tuple[Array, Array, Any]]:
     """Return the solver of points of some bodies, and m joint rows: (stages, U, b, x, slide, bounds) -> (x, z, done).
-
-    See :class:`~sixd.simulation.nonsmooth.contact.impulse_solver.ImpulseSolver`.
-    """
+    See :class:`~sixd.simulation.nonsmooth.contact.impulse_solver.ImpulseSolver`."""
     first = len(friction) >= MANY and not m
     every = ImpulseSolver(rows, friction, m, most, dtype, first)
     groups = _groups(rows, bodies, friction) if first else None
@@ -52,10 +50,8 @@ def impulse_solver(
 
 
 def _groups(rows: SparseRows, bodies: list[int], friction: list[float]) -> list[list[int]] | None:
-    """Return the points of each body, or None unless each has more than ``SLOTS`` of one friction.
-
-    One body alone rests on more: a box on 12 points that slides took 1.1 times as long.
-    """
+    """Return the points of each body, or None unless each has more than ``SLOTS`` of one friction. One body alone rests
+    on more: a box on 12 points that slides took 1.1 times as long."""
     result: dict[int, list[int]] = {}
     for i, body in enumerate(bodies):
         result.setdefault(body, []).append(i)
@@ -79,9 +75,7 @@ class Packing:
 
     def pack(self) -> Program:
         """Return the program (x, U, b, slide) -> (those of the slots, 1 if all points that take part are among them).
-
-        Points do not take part whose normal velocity b is ``FAR``.
-        """
+        Points do not take part whose normal velocity b is ``FAR``."""
         shapes = {"x": (self.n,), "U": (self.all.size,), "b": (self.n,), "slide": (self.n,)}
 
         def pack(x: Array, entries: Array, b: Array, slide: Array) -> Any:

@@ -34,9 +34,7 @@ class Slip(NamedTuple):
 
 def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> Slip:
     """Return the slip of a point with the tangential velocity v (2,) before and w (2,) after a step of length h.
-
-    B (2, 2) is its own tangential response, l (3,) the impulse that was held.
-    """
+    B (2, 2) is its own tangential response, l (3,) the impulse that was held."""
     if not mu:
         return Slip([0, 0, 0], [0, 0], 0, 0)
     speed = size_of(v)

@@ -45,10 +45,8 @@ class SparseRows:
         return sum(map(len, self.pattern))
 
     def data(self, system: System, q: Array, metric: Metric, J: Array, together: int) -> tuple[Array, Array, Array]:
-        """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric.
-
-        Of the first ``together`` rows three each belong to one point, and have the same entries.
-        """
+        """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric. Of the first
+        ``together`` rows three each belong to one point, and have the same entries."""
         rows = impulse_rows(system, q, metric, J, self.limits)
         root = np.array([sqrt(w) for w in metric.weight])
         U = rows * root

@@ -15,12 +15,12 @@ class Impact:
     """
 
     def __init__(self, held: Any, after: Any, v: Any, w: Any, per: Any, h: Any) -> None:
-        self.w, self.slope = w, (w - v) * per
-        root = sqrt(maximum(w * w - self.slope * after * 2, 0))
+        self.w, self.acceleration = w, (w - v) * per
+        root = sqrt(maximum(w * w - self.acceleration * after * 2, 0))
         falls = w - root
         self.happens = where(held, 0, where(after <= 0, 1, 0)) > 0
         self.since = where(self.happens, minimum(maximum(after * 2 / where(falls < 0, falls, -1), 0), h), 0)
-        self.speed = maximum(self.slope * self.since - w, 0)
+        self.speed = maximum(self.acceleration * self.since - w, 0)
         self.weight = where(self.happens, maximum(-w, 0), 0)
 
     def rebound(self, restitution: float, least: Any, still: Any) -> Any:

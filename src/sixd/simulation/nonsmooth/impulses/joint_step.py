@@ -32,9 +32,10 @@ import numpy as np
 from sixd.algorithms.linear.active_set import SLACK, ActiveSet, Bounds, Solution
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
-from sixd.simulation.nonsmooth.impulses.predictions import make_prediction
+from sixd.simulation.nonsmooth.impulses.predictions import ImplicitPrediction, Prediction
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import HeldForces, base_step
+from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
 from sixd.trace.program import Program, trace
 from sixd.trace.stages import Stages
@@ -49,31 +50,16 @@ class JointSolver:
     def __init__(self, problem: Problem, rows: JointRows, method: str, dtype: str) -> None:
         self.problem = replace(problem, has_friction=False)
         self.rows, self.dtype = rows, dtype
-        self.prediction = make_prediction(self.problem, rows, method, dtype)
-        best: tuple[int, Any, Program, ActiveSet] | None = None
+        self.prediction = (ImplicitPrediction if method == IMPLICIT else Prediction)(self.problem, rows, dtype)
+        choices: list[tuple[Any, Program, ActiveSet]] = []
         for response in self.prediction.responses:
-            first = self.prediction.first(response)
-            solve = ActiveSet(response, rows.k, bool(rows.limits), dtype, trace)
-            cost = first.operations + _USUAL * solve.program.operations
-            if best is None or cost < best[0]:
-                best = cost, response, first, solve
-        assert best is not None
-        _, self.response, self.first, self.solve = best
+            first = self.prediction.first(response)  # the solver needs the shapes of its data
+            choices.append((response, first, ActiveSet(response, rows.k, bool(rows.limits), dtype, trace)))
+        cheapest = min(choices, key=lambda x: x[1].operations + _USUAL * x[2].program.operations)
+        self.response, self.first, self.solve = cheapest
         k, nv, values = (rows.k,), (problem.system.nv,), self.response.data_shapes
-        seen = {
-            "t1": k,
-            "lo": k,
-            "hi": k,
-            "any": (),
-            "again": (),
-            "state": k,
-            "may": (),
-            "v": k,
-            "after": k,
-            "l": k,
-            "F": k,
-            "h": (),
-        }
+        seen = {"t1": k, "lo": k, "hi": k, "any": (), "again": (), "state": k, "may": ()}
+        seen |= {"v": k, "after": k, "l": k, "F": k, "h": ()}
         self.brake = trace(self._braked, {**seen, **values}, dtype)
         self.part = 1 if method == "euler" else 0.5  # of a change of velocity in a step that moves the configuration
         turned = {"still": nv, "t1": k, "v": k, "after": k, "total": k, "F": k, "h": ()}
@@ -93,11 +79,8 @@ class JointSolver:
         self, t1: Array, lo: Array, hi: Array, any: Scalar, again: Scalar, state: Array, may: Scalar, v: Array,
         after: Array, l: Array, F: Array, h: Scalar, *data: Array,
     ) -> Any:  # fmt: skip
-        """Return the entries of :class:`Braked`; the inputs where no row may reverse.
-
-        The response W_ii is that while joints that rest stay at rest: as if they were free, reversals would cost an
-        error of first order.
-        """
+        """Return the entries of :class:`Braked`; the inputs where no row may reverse. The response W_ii is that while
+        joints that rest stay at rest: as if they were free, reversals would cost an error of first order."""
         k = range(self.rows.k)
         rests = [(absolute(v[i]) <= 0) & (state[i] * state[i] < 0.5) for i in k]
         turn = turning(v, after, l, self.response.locked_diagonal(data, rests), F, h)
@@ -176,9 +159,8 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
         # 4. correct
         bounds = bounds._replace(lo=turn.lo - l, hi=turn.hi - l)
         result = solver.solve(stages, data, at_rows(v1), bounds, held.state)
-        v2, total = stages.kept(
-            _exact(own, v1 + result.change, result, bounds, scale * SLACK[dtype]), l + result.impulse
-        )
+        v2 = _exact(own, v1 + result.change, result, bounds, scale * SLACK[dtype])
+        v2, total = stages.kept(v2, l + result.impulse)
         unsolved = sum(stages.counts, unsolved + 2 - held.done - result.done)
 
         # 5. the configuration
@@ -189,13 +171,14 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             data, gaps = list(stages(solver.last, t + h, h, q2, v2, u1, *constants)), limits.gaps(q2)
             before = at_rows(v2)
             bounds = Bounds(turn.lo - total, turn.hi - total)
-            bounds, since = limits.striking(bounds, gaps, v, before, still, slow, per, h)
+            bounds, since = limits.with_impacts(bounds, gaps, v, before, still, slow, per, h)
             result = solver.solve(stages, data, before, bounds, limits.guess(bounds, before, result.state))
             v2 = _exact(own, v2 + result.change, result, bounds, scale * SLACK[dtype])
             stop = limits.impulse(bounds, result)
             late = stages(solver.respond, stop * since, *data)
-            q2, gaps = system.integrate_row(q2, late), limits.moved(gaps, at_rows(late))
-            back = solver.solve(stages, data, np.zeros(rows.k), limits.inside(gaps), np.ones(rows.k))
+            q2, moved, none = system.integrate_row(q2, late), at_rows(late), np.zeros(rows.k)
+            inside = Bounds(none, none, -(gaps[0] + moved), gaps[1] - moved)  # displacements back inside the limits
+            back = solver.solve(stages, data, none, inside, np.ones(rows.k))
             q2 = system.integrate_row(q2, back.change)
             total, unsolved = total + result.impulse - stop, unsolved + 2 - back.done - result.done
             u1 = limits.recorded(u1, stop * per)
@@ -260,10 +243,8 @@ def turning(v: Array, after: Array, l: Array, W: Array, F: Array, h: Any) -> Tur
 
 
 def _exact(own: list[int], v: Array, result: Solution, bounds: Bounds, rest: Array) -> Array:
-    """Return v (nv,) with the velocities that rows have by their states: 0, or that at a limit.
-
-    Where it is within ``rest`` of 0 it is 0: a joint that comes to rest just at the end of a step.
-    """
+    """Return v (nv,) with the velocities that rows have by their states: 0, or that at a limit. Where it is within
+    ``rest`` of 0 it is 0: a joint that comes to rest just at the end of a step."""
     out = list(v)
     for i, j in enumerate(own):
         state = result.state[i]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.linear.active_set import FAR, Bounds, Solution
+from sixd.forces.elements import state_slices
 from sixd.simulation.nonsmooth.impulses.impacts import Impact
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.rigid_limits import RigidLimits
@@ -20,11 +21,9 @@ class LimitRows:
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
         self.rows = [rows.limits.get(j) for j in rows.dofs]
         self.near = 1e-12 if dtype == "float64" else 1e-5  # rad or m: a joint is at its limit
-        first = 0
-        for force, size in zip(problem.forces, problem.sizes, strict=True):
+        for force, own in zip(problem.forces, state_slices(problem.sizes), strict=True):
             if isinstance(force, RigidLimits):
-                self.restitution, self.first = force.restitution, first
-            first += size
+                self.restitution, self.first = force.restitution, own.start
         at = list(rows.limits)
         self.recorded_at = [at.index(j) if j in rows.limits else None for j in rows.dofs]
 
@@ -34,30 +33,19 @@ class LimitRows:
         high = [FAR if x is None or not np.isfinite(x[2]) else x[2] - q[x[0]] for x in self.rows]
         return np.array(low), np.array(high)
 
-    @staticmethod
-    def moved(gaps: tuple[Array, Array], dq: Array) -> tuple[Array, Array]:
-        """Return the distances after the rows have moved by dq (k,)."""
-        return gaps[0] + dq, gaps[1] - dq
-
-    @staticmethod
-    def inside(gaps: tuple[Array, Array]) -> Bounds:
-        """Return the graphs of displacements that lead back inside the limits."""
-        none = np.zeros(len(gaps[0]))
-        return Bounds(none, none, -gaps[0], gaps[1])
-
     def persisting(self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, slow: Array, per: Any) -> Bounds:
         """Return the bounds with the limits that no row hits within this step at its present speed v (k,)."""
         low, high = (self._speeds(gap, per) for gap in gaps)
         k = range(len(v))
         low = np.array([where(v[i] + low[i] < -slow[i], -FAR, -low[i]) for i in k])
         high = np.array([where(high[i] - v[i] < -slow[i], FAR, high[i]) for i in k])
-        return Bounds(bounds.lo, bounds.hi, low, high)
+        return bounds._replace(low=low, high=high)
 
     def _speeds(self, gap: Array, per: Any) -> Array:
         """Return the speeds (k,) by which rows reach a limit at the end of a step; 0 of those that are there."""
         return np.array([where(x <= self.near, 0, x * per) for x in gap])
 
-    def striking(
+    def with_impacts(
         self, bounds: Bounds, gaps: tuple[Array, Array], v: Array, w: Array, still: Array, slow: Array, per: Any, h: Any
     ) -> tuple[Bounds, Array]:
         """Return the bounds with all limits, and the times (k,) [s] since rows hit one.

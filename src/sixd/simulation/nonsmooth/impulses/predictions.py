@@ -22,7 +22,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.impulses.joint_rows import DAMPING, JointRows
 from sixd.simulation.problem import Problem
-from sixd.simulation.stepping.implicit import IMPLICIT, is_symmetric, mass_and_derivatives, strength
+from sixd.simulation.stepping.implicit import is_symmetric, mass_and_derivatives, strength
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.derivative import is_zero
 from sixd.trace.program import Program
@@ -30,14 +30,9 @@ from sixd.trace.program import Program
 Constants = Mapping[str, Any]
 
 
-def make_prediction(problem: Problem, rows: JointRows, method: str, dtype: str) -> Prediction:
-    """Return the prediction of a method."""
-    return (ImplicitPrediction if method == IMPLICIT else Prediction)(problem, rows, dtype)
-
-
 @dataclass(eq=False)
 class Prediction:
-    """The prediction v_e = v + h a0 with the response of M."""
+    """The prediction v_e = v + h a0 with the response of M. A ``state`` is (t, h, q, qd, u, constants)."""
 
     problem: Problem
     rows: JointRows
@@ -52,8 +47,7 @@ class Prediction:
             return [dense]
         # by the factors of M, or by recursions over the bodies (operations for panda 2,300 and 3,300, tiago 39,700 and
         # 29,300)
-        others = replace(dense, by_recursion=False), SparseResponse(rows.dofs, tuple(system.dof_parent))
-        return [dense, *others]
+        return [dense, replace(dense, by_recursion=False), SparseResponse(rows.dofs, tuple(system.dof_parent))]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -62,14 +56,13 @@ class Prediction:
         return {"t": (), "h": (), "q": (system.nq,), "qd": (system.nv,), "u": (self.problem.nu,)}
 
     def first(self, response: Any) -> Program:
-        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…).
+        """Return the program (t, h, q, qd, u) -> (v_e, begin, friction, still, followers' rows of J, data…). ``begin``
+        are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce."""
 
-        ``begin`` are numbers for :meth:`known`, ``still`` the rows' accelerations at rest if they bounce.
-        """
-
-        def first(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
+        def first(*state: Any) -> Any:
+            t, _, q, qd, u, constants = state
             system = self.problem.system_with(constants)
-            v_e, begin, data = self.begin(response, system, t, h, q, qd, u, constants)
+            v_e, begin, data = self.begin(response, system, *state)
             J, still = self.rows.jacobian(system, q), np.zeros(0)
             if self.rows.bounces:
                 still = J @ self.problem.acceleration(t, q, qd * 0, u, constants)[0]
@@ -80,8 +73,8 @@ class Prediction:
     def last(self, response: Any) -> Program:
         """Return the program (t, h, q, qd, u) -> (data…) at the end of a step."""
 
-        def last(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-            return tuple(self.end(response, self.problem.system_with(constants), t, h, q, qd, u, constants))
+        def last(*state: Any) -> Any:
+            return tuple(self.end(response, self.problem.system_with(state[-1]), *state))
 
         return self.problem.traced(last, self.shapes, self.dtype)
 
@@ -90,33 +83,25 @@ class Prediction:
         nv = self.problem.system.nv
         return begin[:nv] + more, begin[nv:]
 
-    def begin(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> tuple[Array, Array, Sequence[Array]]:
+    def begin(self, response: Any, system: System, *state: Any) -> tuple[Array, Array, Sequence[Array]]:
         """Return v_e (nv,), (qdd, rates of u) in one array, and the data of the response."""
+        t, h, q, qd, u, constants = state
         if isinstance(response, DenseResponse) and response.by_recursion:
             qdd, rate = self.problem.acceleration(t, q, qd, u, constants)
         else:
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             qdd = mass_metric(system, q).solve(force)
-        data = self.data(response, system, q, self.mass_matrix(response, system, q))
+        data = self.data(response, system, q)
         return qd + qdd * h, np.concatenate([qdd, rate]), data
 
-    def end(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> Sequence[Array]:
+    def end(self, response: Any, system: System, *state: Any) -> Sequence[Array]:
         """Return the data of the response at the end of a step."""
-        return self.data(response, system, q, self.mass_matrix(response, system, q))
+        return self.data(response, system, state[2])
 
-    @staticmethod
-    def mass_matrix(response: Any, system: System, q: Array) -> Array | None:
-        """Return M (nv, nv) if the response needs it."""
-        return system.apply("mass_matrix", crba, q) if isinstance(response, SparseResponse) else None
-
-    def data(self, response: Any, system: System, q: Array, M: Array | None) -> list[Array]:
+    def data(self, response: Any, system: System, q: Array) -> list[Array]:
         """Return the data of the response."""
-        if M is not None:
-            return response.data(M)
+        if isinstance(response, SparseResponse):
+            return response.data(system.apply("mass_matrix", crba, q))
         columns = self.rows.columns(system, q, response.by_recursion)
         return response.data(self.rows.jacobian(system, q), columns, self.damping)
 
@@ -135,10 +120,10 @@ class ImplicitPrediction(Prediction):
         system, rows = self.problem.system, self.rows
         fits: list[bool] = []
 
-        def probe(t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Array:
-            A, _ = self.matrix(t, h, q, qd, u, constants)
+        def probe(*state: Any) -> Array:
+            A, _ = self.matrix(*state)
             fits.extend([is_symmetric(A), _has_pattern(A, system.dof_parent)])
-            return q
+            return state[2]
 
         self.problem.traced(probe, self.shapes, self.dtype)
         symmetric, on_tree = fits
@@ -156,13 +141,11 @@ class ImplicitPrediction(Prediction):
         """Return None: the base step evaluates its first stage itself, which costs no more."""
         return None
 
-    def begin(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> tuple[Array, Array, Sequence[Array]]:
+    def begin(self, response: Any, system: System, *state: Any) -> tuple[Array, Array, Sequence[Array]]:
         """Return v_e (nv,), an empty array, and the data of the response."""
-        problem = self.problem
+        problem, (t, h, q, qd, u, constants) = self.problem, state
         b, _ = problem.net_force(system, t, q, qd, u, constants)
-        A, K = self.matrix(t, h, q, qd, u, constants)
+        A, K = self.matrix(*state)
         result = factors(A, is_symmetric=is_symmetric(A))
         b = b - K @ qd * h
         if system.constraints:
@@ -172,12 +155,10 @@ class ImplicitPrediction(Prediction):
             change = result.solve(b)
         return qd + change * h, qd[:0], self._data_of(response, system, q, A, result)
 
-    def end(
-        self, response: Any, system: System, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
-    ) -> Sequence[Array]:
+    def end(self, response: Any, system: System, *state: Any) -> Sequence[Array]:
         """Return the data of the response of A at the end of a step."""
-        A, _ = self.matrix(t, h, q, qd, u, constants)
-        return self._data_of(response, system, q, A, factors(A, is_symmetric=is_symmetric(A)))
+        A, _ = self.matrix(*state)
+        return self._data_of(response, system, state[2], A, factors(A, is_symmetric=is_symmetric(A)))
 
     def _data_of(self, response: Any, system: System, q: Array, A: Array, result: Factors) -> Sequence[Array]:
         if isinstance(response, SparseResponse):
@@ -189,8 +170,7 @@ class ImplicitPrediction(Prediction):
         J = self.rows.jacobian(system, q)
         if not system.constraints:
             return np.array([result.solve(row) for row in J]).T
-        none = np.zeros(len(constraint_jacobian(system, q)), dtype=int)
-        limits = self.problem.limits
+        none, limits = np.zeros(len(constraint_jacobian(system, q)), dtype=int), self.problem.limits
         return np.array([solve_on_rows(system, q, metric_of(result), row, none, limits) for row in J]).T
 
 
