@@ -83,7 +83,7 @@ class RigidForce(Force):
 
 def element_key(force: Force) -> Any:
     """Return the fields of one of the library's own elements as a key, by value; None of users' elements."""
-    if not type(force).__module__.startswith("sixd.forces."):
+    if not type(force).__module__.startswith("sixd."):
         return None
     try:
         return type(force).__name__, *(_frozen(getattr(force, field.name)) for field in fields(force))  # type: ignore[arg-type]

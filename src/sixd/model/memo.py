@@ -24,7 +24,9 @@ _INDEXES: list[dict[int, Any]] = []
 
 def remember(system: object, key: Hashable, make: Callable[[], T]) -> T:
     """Return the value of a system under ``key``; ``make()`` computes it at the first call."""
-    known = known_of(system)
+    known = KNOWN.get(id(system))
+    if known is None:
+        known = _begin(system)
     if key not in known:
         known.setdefault(key, make())  # no lock, since make() may need it: of two threads the first wins
     return known[key]

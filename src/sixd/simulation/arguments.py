@@ -16,6 +16,8 @@ _MOST_RECORDS = 1e9
 
 def nonnegative(where: str, name: str, value: float, unit: str) -> float:
     """Return a finite number of at least 0 as a float."""
+    if type(value) is float and 0.0 <= value < math.inf:
+        return value
     if not _is_finite(value) or value < 0:
         raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a finite number of at least 0 [{unit}].")
     return float(value)
@@ -23,6 +25,8 @@ def nonnegative(where: str, name: str, value: float, unit: str) -> float:
 
 def positive(where: str, name: str, value: float, unit: str) -> float:
     """Return a finite number above 0 as a float."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
     if not _is_finite(value) or value <= 0:
         raise ScalarTypeError(f"{where}: {name} is {value!r}, expected a finite number above 0 [{unit}].")
     return float(value)
