@@ -347,7 +347,7 @@ def test_numbers_of_other_sizes_and_types(data):
             fit(model, *motion, bad)
     assert np.isfinite(fit(model, *motion, 1e-200 * tau, consistent="log-det").parameters).all()
     for consistent in CONSISTENT:
-        with pytest.raises(sixd.SixdError, match="fit: the torques to be fitted are all zero"):
+        with pytest.raises(sixd.SixdError, match="fit: the torques are all zero"):
             fit(model, *motion, 0 * tau, consistent=consistent, friction=False)
     nothing = fit(model, *motion, 0 * tau, consistent=False, friction=False)
     assert np.abs(nothing.base_values).max() < 1e-12

@@ -134,7 +134,7 @@ def test_wrong_arguments():
         payload(arm, "link6", *motion, np.full_like(tau, np.nan))
     with pytest.raises(sixd.ShapeError, match="got 0 samples"):
         payload(arm, "link6", *(x[:0] for x in motion), tau[:0])
-    with pytest.raises(sixd.ModelError, match="link6"):
+    with pytest.raises(sixd.ModelError, match="link6"):  # torques of the arm alone: nothing is held, which is no error
         payload(arm, "link6", *motion, tau, name="link6")
 
 

@@ -88,11 +88,6 @@ def model_scale(columns: Columns) -> Array:
 
 def realisable(where: str, problem: ConicProblem, method: str) -> Array:
     """x of the realisable parameters nearest to the data."""
-    if not problem.z.any():
-        raise SixdError(
-            f"{where}: the torques to be fitted are all zero, which no body with mass explains. Check signs and units "
-            f"of the data; consistent=False returns the least squares."
-        )
     # for data almost without noise, H in units of the noise is too large for a solver's tolerances: scale it down
     unit = max(float(np.linalg.norm(problem.H, axis=0).max()) / _LARGEST, 1.0)
     problem = problem._replace(H=problem.H / unit, z=problem.z / unit, unit=unit)
