@@ -30,9 +30,9 @@ def check() -> None:
         for name, count in gpu.counts("cuda.check").items():
             counts[name] = counts.get(name, 0) + count
     if counts:
-        listed = ", ".join(f"{name} ({count:,} rows)" for name, count in counts.items())
+        listed = ", ".join(f"{name} ({count:,} states)" for name, count in counts.items())
         raise SingularError(
-            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
+            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these states on the "
             "CPU, where the error names the cause."
         )
 

@@ -93,14 +93,14 @@ def test_one_bad_row_does_not_stop_a_batch():
     model = sixd.zoo.four_bar()
     starts = np.array([[1.0, -0.5, 1.6], [np.nan, 0, 0], [0.8, -0.3, 1.5], [9.0, 0, np.inf]])
     with pytest.warns(
-        sixd.SimulationWarning, match=r"assemble: rows 1, 3 are not assembled and NaN. The first: q is .*nan"
+        sixd.SimulationWarning, match=r"assemble: states 1, 3 are not assembled and NaN. The first: q is .*nan"
     ):
         q, qd = sixd.assemble(model, starts, [1.0, 0, 0])
     assert np.isnan(np.hstack([q, qd])[[1, 3]]).all()
     for k in (0, 2):
         alone = sixd.assemble(model, starts[k], [1.0, 0, 0])
         np.testing.assert_array_equal((q[k], qd[k]), alone)
-    with pytest.warns(sixd.SimulationWarning, match=r"row \(1, 0\) is not assembled"):
+    with pytest.warns(sixd.SimulationWarning, match=r"state \(1, 0\) is not assembled"):
         q = sixd.assemble(model, starts[:2, None], fixed=["crank"])
     assert np.isfinite(q[0]).all()
     assert np.isnan(q[1]).all()

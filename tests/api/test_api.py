@@ -131,7 +131,7 @@ def test_singular_configuration_raises_with_its_row():
     zero = np.zeros(3)
     assert np.isfinite(sixd.forward_dynamics(top, q[0], zero, zero)).all()
     with pytest.raises(
-        sixd.SingularError, match=r"singular in this configuration in row \(1,\): there joints \['precession'\]"
+        sixd.SingularError, match=r"singular in this configuration in state \(1,\): there joints \['precession'\]"
     ):
         sixd.forward_dynamics(top, q, zero, zero)
 
@@ -281,7 +281,7 @@ def test_operational_inertia_row_by_row(rng):
     rows, tool = rng.uniform(0.3, 0.6, (3, 6)), arm.body_names[-1]
     rows[0] = np.nan
     rows[1, 4] = 0.0  # the wrist is stretched
-    with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in row \(1,\)"):
+    with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in state \(1,\)"):
         sixd.operational_inertia(arm, rows, tool)
     good = sixd.operational_inertia(arm, rows[::2], tool)
     assert np.isnan(good[0]).all()

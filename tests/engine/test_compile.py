@@ -199,7 +199,7 @@ def test_a_joint_kernel_checks_its_results():
     kernel = sixd.compile((sixd.forward_dynamics, sixd.mass_matrix), top)
     good, bad, zero = [0.1, 0.5, 0.2], [0.1, 0.0, 0.2], np.zeros(3)
     kernel(good, zero, zero)
-    with pytest.raises(sixd.SingularError, match=r"singular in this configuration in row \(1,\)"):
+    with pytest.raises(sixd.SingularError, match=r"singular in this configuration in state \(1,\)"):
         kernel([good, bad], zero, zero)
     with pytest.raises(sixd.SingularError, match="singular in this configuration"):
         kernel(bad, zero, zero)

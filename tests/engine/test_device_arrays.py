@@ -132,7 +132,7 @@ def test_singular_poses_are_counted_instead(gpu, rng):
     arm = sixd.zoo.planar(2)
     q, tip = rng.uniform(0.5, 1, (3, 2)), {arm.frame_names[-1]: (3, 4)}
     q[1:, 1] = 0
-    with pytest.raises(SingularError, match=r"the 2 rows of .* are dependent there in row \(1,\) \(rank 1 of 2"):
+    with pytest.raises(SingularError, match=r"the 2 rows of .* are dependent there in state \(1,\) \(rank 1 of 2"):
         sixd.operational_inertia(arm, q, tip)
     there = sixd.operational_inertia(arm, Array(q), tip)
     assert np.array_equal(np.isnan(there.data).all(axis=(1, 2)), [False, True, True])

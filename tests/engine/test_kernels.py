@@ -491,7 +491,7 @@ def test_errors_in_threads_name_the_sample(small_tasks):
         bad[row, 1] = 0
         for n in (1, 3):
             sixd.set_num_threads(n)
-            with pytest.raises(sixd.SingularError, match=rf"in row \({row},\)"):
+            with pytest.raises(sixd.SingularError, match=rf"in state \({row},\)"):
                 sixd.forward_dynamics(top, bad, np.zeros(3), np.zeros(3))
 
 

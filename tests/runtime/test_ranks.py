@@ -146,7 +146,7 @@ def test_one_variable_without_the_other(name, monkeypatch):
 @pytest.mark.parametrize("count", [-1, 2.5, "3", None, True, [3], math.nan])
 def test_wrong_counts(count):
     with pytest.raises(
-        ScalarTypeError, match=r"^cuda.share: count is .*, expected a whole number of at least 0, of rows"
+        ScalarTypeError, match=r"^cuda.share: count is .*, expected a whole number of at least 0, of states"
     ):
         sixd.cuda.share(count)
 

@@ -692,7 +692,7 @@ def test_other_errors():
     q = np.array([options["q"]] * 3)
     q[1] += 0.1
     with pytest.raises(
-        sixd.AssemblyError, match="^ensemble: q does not satisfy the constraints of 'four_bar' in row 1"
+        sixd.AssemblyError, match="^ensemble: q does not satisfy the constraints of 'four_bar' in state 1"
     ):
         sixd.ensemble(model, q, None, 0.1)
 

@@ -224,7 +224,7 @@ def test_unassembled_starts():
     ):
         run(model, [1.0, 0.0, 0.0])
     q = sixd.assemble(model, [1.0, -0.5, 1.6], fixed=["crank"])
-    with pytest.raises(sixd.AssemblyError, match=r"q does not satisfy the constraints of 'four_bar' in row 1"):
+    with pytest.raises(sixd.AssemblyError, match=r"q does not satisfy the constraints of 'four_bar' in state 1"):
         run(model, [q, [1.0, 0, 0], q])
     with pytest.raises(
         sixd.AssemblyError, match=r"qd does not satisfy the constraints .* Start from sixd.assemble\(model, q, qd\)"

@@ -177,7 +177,7 @@ def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple
     indices = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
     listed = ", ".join(str(index if len(batch) > 1 else index[0]) for index in indices)
     listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
-    verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
+    verb = f"state {listed} is" if len(bad) == 1 else f"states {listed} are"
     reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
     warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=4)
 

@@ -47,7 +47,7 @@ class Function:
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
     returns the error for a row whose result is not finite, or None if the cause is unknown; ``row`` is text
-    such as " in row (3,)". ``adapt(function, system, choices,
+    such as " in state (3,)". ``adapt(function, system, choices,
     arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
     results, a named tuple. ``implicit`` is an algorithm with the same results, to be differentiated: its derivatives
     are those of an implicit function.

@@ -61,7 +61,7 @@ def inspect(
         conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
         singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
     for k in np.flatnonzero(given & (lost | singular)).tolist():
-        row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
+        row = f" in state {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
         if not singular[k]:
             given_row = tuple(r[k].astype(float) for r in rows)
             known = function.explain(function.name, model, choices, row, given_row) if function.explain else None

@@ -122,7 +122,7 @@ def _beyond_limits(setup: Setup) -> str | None:
     row, k = map(int, np.unravel_index(np.argmax(depth), depth.shape))
     if not depth[row, k] > _BELOW:
         return None
-    column, where = labels_of(system).q[i[k]], f" in row {row}" if setup.batch else ""
+    column, where = labels_of(system).q[i[k]], f" in state {row}" if setup.batch else ""
     return (
         f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} "
         f"beyond its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within "
@@ -143,7 +143,7 @@ def unsolved_warning(motion: Trajectory) -> str | None:
         )
     return (
         f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
-        f'with the last iterate; facts["unsolved"] counts them by row. A shorter dt helps.'
+        f'with the last iterate; facts["unsolved"] counts them by state. A shorter dt helps.'
     )
 
 

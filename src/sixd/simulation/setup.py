@@ -342,7 +342,7 @@ def _require_small(setup: Setup, name: str, error: Array, scale: ArrayLike, hint
     size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
     worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
     if size[worst] > largest_error(setup.dtype):
-        row = f" in row {worst}" if setup.batch else ""
+        row = f" in state {worst}" if setup.batch else ""
         raise AssemblyError(
             f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "
             f"they are off by {np.abs(error[worst]).max():.3g}, expected 0. Start from {hint}."

@@ -27,7 +27,7 @@ class Buffer:
             except DeviceError as error:
                 raise DeviceError(
                     f"{error} An array of shape {shape} takes {self.size:,} bytes on GPU {gpu.number}. Compute fewer "
-                    f"rows at once, or record fewer steps."
+                    f"states at once, or record fewer steps."
                 ) from error
 
     @property

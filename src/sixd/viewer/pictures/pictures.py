@@ -82,7 +82,7 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
     bad = np.flatnonzero(~np.isfinite(np.append(motion.q, motion.qd, axis=-1)).all(axis=-1))
     shown = motion[: bad[0]] if len(bad) else motion
     if motion.batch or not len(shown):
-        hint = " Choose one row: motion.row(0).to_video(…)." if motion.batch else ""
+        hint = " Choose one rollout: motion.row(0).to_video(…)." if motion.batch else ""
         raise errors.ModelError(f"to_video: the motion is {motion!r}, expected one with finite records.{hint}")
     if len(bad):
         text = f"to_video: the motion is not finite after t = {shown.t[-1]:g} s, where the video ends."

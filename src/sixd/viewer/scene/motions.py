@@ -54,7 +54,7 @@ def read_motions(
         t, q = _arrays(system, item)
         batch = q.shape[:-2]
         if not math.prod(batch):
-            raise ModelError("view: the trajectory has no rows, expected at least one.")
+            raise ModelError("view: the trajectory has no rollouts, expected at least one.")
         shown = list(islice(np.ndindex(batch), MOST_ROWS - len(found)))
         found += [_motion(name, t, q[row], item, row) for row in shown]
         left_out += math.prod(batch) - len(shown)
