@@ -49,12 +49,12 @@ class Operator:
         return f"{self.name} of {self.system.name!r}"
 
     def jvp(self, by: tuple[int, ...]) -> Operator:
-        """The operator (x…, dx…) -> dy, with directions of the inputs ``by``, given by number."""
+        """The operator (x…, dx…) -> dy, with directions of the inputs with the numbers ``by``."""
         request = jvp_request(self.system, self.request, by)
         return Operator(self.system, request, (*self.key, "jvp", by), self.outputs)
 
     def vjp(self, by: tuple[int, ...]) -> Operator:
-        """The operator (x…, w…) -> gradients of w·y by the inputs ``by``, given by number."""
+        """The operator (x…, w…) -> gradients of w·y with respect to the inputs with the numbers ``by``."""
         request = vjp_request(self.system, self.request, by)
         return Operator(self.system, request, (*self.key, "vjp", by), tuple(self.inputs[k] for k in by))
 

@@ -108,9 +108,9 @@ def evaluate(
 _ADAPTED = frozenset(name for name, declared in LIBRARY.items() if declared.adapt is not None)
 _NOTE = """
 
-    Tensors of float32 or float64, on the CPU or on a GPU, with gradients of every order; by a configuration these have
-    nq entries. ``parameters``: name -> (…, core), numbers of the model that these tensors replace, as in
-    ``sixd.compile``; differentiable, too.
+    Tensors of float32 or float64, on the CPU or on a GPU, with gradients of every order; those with respect to a
+    configuration have nq entries. ``parameters``: name -> (…, core), numbers of the model that these tensors replace,
+    as in ``sixd.compile``; differentiable, too.
     """
 
 

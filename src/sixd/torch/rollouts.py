@@ -1,7 +1,7 @@
-"""The operator ``sixd::rollout``: many steps of many rows, and ``sixd::rollout_gradient``, the way back.
+"""The operator ``sixd::rollout``: many steps of many states, and ``sixd::rollout_gradient``, the reverse sweep.
 
-The way there records the states; the way back does each step once more from its state, and carries gradients through
-it. Both are one compiled loop (on a GPU one launch) for all steps and rows.
+The forward sweep records the states. The reverse sweep repeats each step from its state, and propagates gradients
+through it. Both are one compiled loop (on a GPU one launch) for all steps and states.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules of operators: gradients and vmap, for autograd, torch.compile and the transforms of torch.func.
 
-Operators of PyTorch with registered gradients are not taken by ``torch.func.grad``, ``jacrev`` and ``jvp``, and their
+``torch.func.grad``, ``jacrev`` and ``jvp`` do not accept operators of PyTorch with registered gradients, and their
 gradients take 0.3 ms of Python; its class of functions is taken, and is quicker, but torch.compile takes operators
 better. So there are both, with the same rules.
 """
