@@ -760,7 +760,7 @@ def test_xacro_needs_trust(call, tmp_path):
 
 def test_arguments_and_srdf(call, tmp_path):
     err = fails(call("info", urdf(tmp_path), "--argument", "prefix=left_"))
-    assert "arguments are given, but robot.urdf is not xacro" in err
+    assert "arguments were passed, but robot.urdf is not xacro" in err
     assert "expected NAME=VALUE" in fails(call("info", urdf(tmp_path), "--argument", "prefix"))
     (tmp_path / "robot.srdf").write_text("<robot name='r'><group_state name='home' group='arm'/></robot>")
     assert call("info", urdf(tmp_path), "--srdf", tmp_path / "robot.srdf")[0] == 0

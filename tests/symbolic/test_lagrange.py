@@ -257,7 +257,7 @@ BAD = {
     "odd right side": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[thetad - theta]), "depends on theta, expected a function of the time"),
     "substitute": (lambda: sixd.lagrange(m * thetad**2, 0, [theta]).substitute({"mm": 1}), "no symbol named 'mm'"),
     "frames": (lambda: sixd.pose(sixd.lagrange(thetad**2, 0, [theta]), [0.1], "tool"), "without bodies and frames"),
-    "no answer": (lambda: sixd.momentum(sixd.lagrange(thetad**2, 0, [theta]), [0.1], [0.1]), "given by energies, without bodies"),
+    "no answer": (lambda: sixd.momentum(sixd.lagrange(thetad**2, 0, [theta]), [0.1], [0.1]), "defined by energies, without bodies"),
     "field": (lambda: sixd.lagrange(thetad**2, 0, [theta]).latex("Q"), "no field named 'Q'"),
     "language": (lambda: sixd.lagrange(thetad**2, 0, [theta]).code("java"), "no choice named 'java'"),
 }  # fmt: skip

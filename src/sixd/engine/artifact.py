@@ -324,7 +324,7 @@ def _choices_key(model: System, request: Request) -> str:
 def make_rollout(
     recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
 ) -> Rollout:
-    """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
+    """Return the code of a recipe with this :func:`recipe_key`: many steps of many states in one call."""
     count = _HEAD + len(recipe.inputs) + len(recipe.outputs)
     if count > MOST_ARRAYS:
         raise TraceError(

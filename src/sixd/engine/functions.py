@@ -27,7 +27,7 @@ from sixd.trace.expr import Expr
 
 Shape = tuple[int | str, ...]
 
-# core shapes of arrays by name; a size given as text is that of the system
+# core shapes of arrays by name; a size that is text is that of the system
 SHAPES: dict[str, Shape] = {
     "q": ("nq",), "q0": ("nq",), "q1": ("nq",), "qd": ("nv",), "qdd": ("nv",), "tau": ("nv",), "dq": ("nv",),
     "f_ext": ("nb", 6), "lam": ("rows of the constraints",), "t": (),
@@ -124,7 +124,7 @@ class Function:
         return algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
-        """Bodies whose joints have their motion given, by checked choices."""
+        """Bodies whose joints have a prescribed motion, by checked choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
     def require_numeric(self, where: str, system: System, *otherwise: str) -> None:
@@ -153,7 +153,7 @@ class Request(NamedTuple):
 
 
 def in_order(where: str, names: tuple[str, ...], arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """The arrays of a kernel, given by position and by name, in the order of their names."""
+    """The arrays of a kernel, passed by position and by name, in the order of their names."""
     given = dict(zip(names, arrays, strict=False))
     for name in named:
         if name not in names:

@@ -104,7 +104,7 @@ def require_numbers(where: str, model: System) -> None:
     """Raise for a model with traced parameters: arrays on a GPU hold numbers, which no trace can take."""
     if model.is_traced:
         raise ScalarTypeError(
-            f"{where}: {model.name!r} has parameters that are traced, but arrays on a GPU were given, expected traced "
+            f"{where}: {model.name!r} has parameters that are traced, but arrays on a GPU were passed, expected traced "
             f"arguments. Give the array as an argument of the function that is compiled."
         )
 
@@ -131,7 +131,7 @@ class CompiledFunction:
         if named or len(arrays) != len(self.inputs):
             arrays = in_order(self.name, self.inputs, arrays, named)
         if f_ext is not None and not self._function.force:
-            raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
+            raise ScalarTypeError(f"{self.name}: f_ext was passed, but this function takes no external forces.")
         return arrays, f_ext
 
     def _find(self, request: Request) -> Any:

@@ -130,7 +130,7 @@ def make_primal(
     own = request.function
     if force and "f_ext" not in own.arrays:
         if not own.force:
-            raise ScalarTypeError(f"{where}: f_ext was given, but {own.name} takes no external forces.")
+            raise ScalarTypeError(f"{where}: f_ext was passed, but {own.name} takes no external forces.")
         request = request._replace(force=True)
     names = request.arrays
     if not names:

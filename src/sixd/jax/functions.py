@@ -51,7 +51,7 @@ def mirror(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluate(declared: Function, system: System, choices: tuple[Any, ...], arrays: list[Any], f_ext: Any) -> Any:
-    """The results of a declared function; ``choices`` as given, in its own order."""
+    """The results of a declared function; ``choices`` as passed, in its own order."""
     function = declared.for_system(system)
     where = f"sixd.jax.{function.name}"
     function.require_numeric(where, system)

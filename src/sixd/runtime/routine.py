@@ -172,7 +172,7 @@ class Routine:
 
     def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
-        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
+        suspect. ``out``, if passed, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
         if not batch and out is None:
             found = self._one(arrays)

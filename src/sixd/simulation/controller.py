@@ -53,8 +53,8 @@ class SampledController:
                 functions = [independent_copy(self.function) for _ in range(rows)]
             except Exception as error:
                 raise ScalarTypeError(
-                    f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} rollouts "
-                    f"gets its own: {type(error).__name__}: {error}."
+                    f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} "
+                    f"rollouts gets its own: {type(error).__name__}: {error}."
                 ) from error
         if not self.takes_rng:
             return functions

@@ -75,9 +75,9 @@ def evaluate(
     parameters: Mapping[str, Any] | None,
     out: Any = None,
 ) -> list[torch.Tensor]:
-    """The results of a function of the library; ``arrays`` as its signature has them, None where one was not given.
+    """The results of a function of the library; ``arrays`` as its signature has them, None for those not passed.
 
-    ``out``, if given, gets the results; then they have no gradient.
+    ``out``, if passed, receives the results; they then have no gradient.
     """
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{name}: parameters is {parameters!r:.60}, expected a mapping of names to tensors.")

@@ -32,7 +32,7 @@ _VISIBLE = 0.02  # [rad or m] deviation from a straight line between two kept re
 
 @dataclass(frozen=True, eq=False)
 class ShownMotion:
-    """One motion to show: times (r,), q (r, nq), and the trajectory of that row, None if it was given as arrays."""
+    """One motion to show: times (r,), q (r, nq), and the trajectory of that row, None if it consists of arrays."""
 
     name: str
     t: Array
@@ -103,7 +103,7 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
         except (TypeError, ValueError):
             raise ScalarTypeError(
                 f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
-                f"several in a list or a dictionary. A single configuration is given by name: view(model, q=…)."
+                f"several in a list or a dictionary. Pass a single configuration by name: view(model, q=…)."
             ) from None
     if t.ndim != 1 or q.ndim < 2 or q.shape[-2:] != (len(t), system.nq):
         raise ShapeError(

@@ -29,7 +29,7 @@ Block = Any  # (3, 3): the response of a point's velocity to its own impulse
 
 
 def point_impulse(B: Block, u: Any, x: Any, mu: float, slide: Any, dtype: str) -> list[Any]:
-    """Return the impulse (3,) of one point that obeys the law, given its velocity u (3,) with the impulse x (3,).
+    """Return the impulse (3,) of one point that obeys the contact law, from its velocity u (3,) at the impulse x (3,).
 
     It is exact where the point opens or sticks; where it slips, along the direction after a step from x and u.
 

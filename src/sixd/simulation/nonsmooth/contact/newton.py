@@ -7,7 +7,7 @@ stiff. Impulses stay where the step takes them, also beyond their cones: (x, u) 
 (open, sticking, slipping), and the method is that of active sets. Moved into the cones, points of one foot would be
 thrown apart.
 
-The first iteration takes the modes of the impulses it is given, those of the last step: a point without one is open,
+The first iteration uses the modes of its initial guess, the impulses of the last step: a point without one is open,
 one on the edge of its cone slips. By the velocities that these impulses leave, points that the ground has just reached
 would stick next to others of the same body, which contradicts them, and throws the body off: 5 iterations of a vector
 of 8 rows (go2 on 16 points), 2.8 from the modes of the last step.
@@ -192,7 +192,7 @@ class Newton:
 
 
 def solved_laws(nv: int, laws: list[Law]) -> Array:
-    """Return the changes of impulses (n,) by which laws hold, each given by its rows of U, its residual ρ and D."""
+    """Return the changes of impulses (n,) that satisfy the contact laws; each law has rows of U, a residual ρ and D."""
     A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
     right: list[Any] = [0] * nv
     uses = Counter(j for rows, _, _ in laws for j in rows[0])
