@@ -152,7 +152,7 @@ def test_folders_do_not_know_what_the_table_forbids(names, subjects):
 
 
 def test_the_table_has_every_folder():
-    """And names nothing that does not exist."""
+    """And it names only folders that exist."""
     listed = [name for names, _ in rows() for name in names]
     assert len(listed) == len(set(listed))
     assert {name for name in listed if f"sixd.{name}" not in MODULES} == set()

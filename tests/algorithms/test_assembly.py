@@ -33,7 +33,7 @@ def test_assembles_to_rounding(model, start):
 
 
 def test_converges_quadratically():
-    """The number of right digits doubles from step to step, beside redundant equations too."""
+    """The number of right digits doubles from step to step, also with redundant equations."""
     for model, near in ((sixd.zoo.four_bar(), [1.1, -0.5, 1.6]), (sixd.zoo.bricard(), [0.3, -0.3, 0.3, -0.3, 0.3])):
         free = np.ones(model.nv, dtype=bool)
         there = sixd.assemble(model, near)
@@ -210,7 +210,7 @@ def test_mobility_prints_in_one_line():
 
 
 def test_mobility_at_a_configuration():
-    """In a dead centre one more freedom appears."""
+    """In a dead centre one more degree of freedom appears."""
     model = sixd.zoo.four_bar(1.0, 1.0, 1.0, 1.0)
     assert sixd.mobility(model).freedoms == 1
     assert sixd.mobility(model, [0.0, np.pi, np.pi]).freedoms == 2

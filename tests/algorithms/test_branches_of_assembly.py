@@ -13,7 +13,7 @@ both = pytest.mark.parametrize("target", ["compiled", "plain"], indirect=True)
 
 
 def on_a_line(*directions, twice):
-    """A ball joint on a slider, whose body has a point on a line there, and beside it a free body.
+    """A ball joint on a slider, whose body has a point on a line there, and a free body.
 
     The line meets the sphere of the point twice. Where the frames are one, the body cannot turn; in the other point it
     can, since the axes of all turns that lead there are perpendicular to the line: the rank is lower by one.

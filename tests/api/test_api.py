@@ -294,7 +294,7 @@ def test_operational_inertia_row_by_row(rng):
 
 
 def test_public_names_alone():
-    """``dir(sixd)`` and ``from sixd import *`` show what users are told of; modules stay importable beside that."""
+    """``dir(sixd)`` and ``from sixd import *`` show the public names; other modules stay importable."""
     import types
 
     import sixd.runtime.batch

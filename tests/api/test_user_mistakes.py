@@ -201,7 +201,7 @@ def test_incomplete_inertials_are_told(inertial, missing):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "gb2312", "shift_jis"])
 def test_encodings(encoding):
-    """Declared encodings that Python knows, byte-order marks, and bytes of Latin-1 that nobody declared."""
+    """Declared encodings that Python knows, byte-order marks, and undeclared bytes of Latin-1."""
     name = {"gb2312": "臂", "shift_jis": "腕"}.get(encoding, "Ärm")
     text = CHAIN.replace("'r'", f"'{name}'")
     data = (

@@ -29,7 +29,7 @@ from sixd.simulation.stepping.compiled_steps import make_recipe, rollout
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.single_step import step_rollout
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 DTYPES = ("float64", "float32")
 TARGET = cuda("sm_90")
 BOX = nonsmooth.free_body(sixd.box(0.2, 0.2, 0.1, mass=1.5), "box")

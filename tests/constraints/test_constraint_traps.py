@@ -319,7 +319,7 @@ def test_a_double_root_from_energies():
     ids=["small", "narrow", "another branch"],
 )
 def test_small_rows_that_are_no_double_roots(function, at):
-    """Small beside others, narrow, or of a function with double roots elsewhere: A q̈ + dA/dt q̇ = 0 holds."""
+    """Small compared with others, narrow, or of a function with double roots elsewhere: A q̈ + dA/dt q̇ = 0 holds."""
     model = bound(function)
     A, qd = sixd.constraint_jacobian(model, at), np.zeros(2)
     qdd, _ = sixd.constrained_dynamics(model, at, qd, np.ones(2))

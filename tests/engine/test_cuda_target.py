@@ -12,7 +12,7 @@ from sixd.codegen.nvptx import ptx
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError, SingularError, UnknownNameError
 from sixd.runtime.cuda import driver
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from sixd.errors import DeviceError, ScalarTypeError, ShapeError, SingularError
 from sixd.model.system import library
 from sixd.runtime.cuda import driver
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 ROWS = 35
 
 

@@ -401,7 +401,7 @@ def test_a_wrong_subspace_rate_with_the_right_bias_is_refused():
 
 
 def test_bias_alone_is_not_enough_for_several_freedoms():
-    """Two freedoms with only bias: the dynamics work, Jacobian rates say what is missing."""
+    """Two degrees of freedom with only bias: the dynamics work, and the error of Jacobian rates names what is missing."""
 
     class Bent(sixd.Joint):
         nq = nv = 2

@@ -17,7 +17,7 @@ from sixd.simulation.stepping import compiled_steps
 from sixd.simulation.stepping.compiled_steps import rollout
 from sixd.simulation.stepping.fixed import Runner
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 NAMES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "RANK", "WORLD_SIZE")
 
 

@@ -1,4 +1,4 @@
-"""Dual numbers: slopes against SymPy's derivatives, on floats, symbols, traced scalars and nested."""
+"""Dual numbers: derivatives against SymPy's derivatives, on floats, symbols, traced scalars and nested."""
 
 import numpy as np
 import pytest

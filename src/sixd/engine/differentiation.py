@@ -124,8 +124,8 @@ def vjp(
     >>> gradient.inputs
     ('q', 'qd', 'qdd', 'inertia', 'w')
     >>> bodies = [sixd.Inertia.from_matrix(x).parameters for x in arm.inertia[1:]]
-    >>> found = gradient([0.3, 0.5], [1, -2], [0.4, 0.6], bodies, [1, 0])
-    >>> found.qdd.shape, found.inertia.shape
+    >>> result = gradient([0.3, 0.5], [1, -2], [0.4, 0.6], bodies, [1, 0])
+    >>> result.qdd.shape, result.inertia.shape
     ((2,), (2, 10))
     """
     primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)

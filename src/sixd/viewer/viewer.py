@@ -149,7 +149,7 @@ def view(
     q : (nq,) the first configuration.
     ghost : show several motions at the same position, all but the first transparent.
     names : names of the trajectories, one each.
-    port : port of the page on 127.0.0.1; 0 takes a free one.
+    port : port of the page on 127.0.0.1; 0 chooses a free port.
     open_browser : whether to open the page; None opens it from a terminal with a display. False does not print the
         address either.
     block : True waits in this call until Ctrl-C or ``close``; False never waits. None waits at the end of a script, but

@@ -45,7 +45,7 @@ def picture(
     q : (…, nq) a configuration, or several, seen by one camera; that of ``sixd.view`` if omitted.
     size, path, camera : width and height [pixels]; a .png file for a single picture; as in ``sixd.view``.
     renderer : "page": as the viewer's page, drawn in a browser of Chromium's family, which takes seconds to start;
-        "software": by NumPy, with plainer light. None takes the page if a browser works: the one that SIXD_BROWSER in
+        "software": by NumPy, with plainer light. None chooses the page if a browser works: the one that SIXD_BROWSER in
         the environment names, or one on the path.
 
     >>> import sixd

@@ -93,7 +93,7 @@ class JointSolver:
     def bend(
         self, stages: Stages, data: Any, v: Array, after: Array, turn: Braked, total: Array, F: Array, h: Any, when: Any
     ) -> Array:
-        """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
+        """Return the displacement (nv,) by which reversing rows differ from straight lines of velocity v -> after (k,).
 
         Joints that come to rest move as computed, and others follow in the mass metric. The impulses ``total`` (k,) of
         joints that reverse and go on have other moments: friction acts one way until t1, and the other way after.
