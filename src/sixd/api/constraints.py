@@ -27,7 +27,7 @@ from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array, ArrayLike
 
-_MOST_NAMED = 8  # rows that a warning lists
+_MOST_NAMED = 8  # states that a warning lists
 
 
 @public(
@@ -152,7 +152,7 @@ def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]
     batch = prepare(where, arguments).batch
     if batch == ():
         return apply(where, one, arguments)
-    failures: list[AssemblyError | None] = []  # of each row
+    failures: list[AssemblyError | None] = []  # of each state
 
     def row(*arrays: Array) -> Any:
         try:

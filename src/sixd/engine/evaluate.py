@@ -1,6 +1,6 @@
 """Evaluation of the functions of the library: by compiled code for numbers, by the plain algorithm for symbols.
 
-Most rows and batches of floats go straight to compiled code. All other calls are checked here: first the arguments,
+Most states and batches of floats go straight to compiled code. All other calls are checked here: first the arguments,
 then the results if compiled code reports that one is suspect.
 """
 
@@ -327,7 +327,7 @@ def _evaluate_plainly(
     force: bool,
     out: Any,
 ) -> Any:
-    """Run the algorithm itself on every row: for symbols and other scalars."""
+    """Run the algorithm itself on every state: for symbols and other scalars."""
     request = Request(function, choices, "object", force)
 
     simplified = READABLE.get(function.name) if function.named else None

@@ -1,4 +1,4 @@
-"""Functions as data: the algorithm that runs on a row, its arrays and its choices.
+"""Functions as data: the algorithm that runs on a state, its arrays and its choices.
 
 A :class:`Function` is made from the signature of a public function (``sixd.engine.public``) or from a user's function
 (``sixd.engine.request``). A :class:`Request` adds the choices of one use. Nothing is compiled or evaluated here.
@@ -36,7 +36,7 @@ SHAPES: dict[str, Shape] = {
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one row.
+    """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one state.
 
     ``arrays`` are the names of its arrays; ``shapes`` the core shapes of those that are not in ``SHAPES``; ``choices``
     its fixed arguments with their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it
@@ -46,7 +46,7 @@ class Function:
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
-    returns the error for a row whose result is not finite, or None if the cause is unknown; ``row`` is text
+    returns the error for a state whose result is not finite, or None if the cause is unknown; ``row`` is text
     such as " in state (3,)". ``adapt(function, system, choices,
     arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
     results, a named tuple. ``implicit`` is an algorithm with the same results, to be differentiated: its derivatives
@@ -109,7 +109,7 @@ class Function:
         f_ext: Any = None,
         dtype: str = "float64",
     ) -> Any:
-        """Run the algorithm on one row, with checked choices; ``dtype`` is that of the numbers it is traced for."""
+        """Run the algorithm on one state, with checked choices; ``dtype`` is that of the numbers it is traced for."""
         force = {} if f_ext is None else {"f_ext": f_ext}
         if force and self.named:
             system.require_bodies(self.name)

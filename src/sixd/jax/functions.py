@@ -128,7 +128,7 @@ def call(where: str, operator: Operator, names: tuple[str, ...], arrays: list[An
             x = x.astype(operator.dtype)
         if shape == batch:
             return x
-        # one row for all is not repeated in memory
+        # one value for all states is not repeated in memory
         return x.reshape(core) if all(n == 1 for n in shape) else jnp.broadcast_to(x, batch + core)
 
     given = [fit(*each) for each in zip(arrays, leading, operator.inputs, strict=True)]

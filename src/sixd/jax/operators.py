@@ -61,7 +61,7 @@ class Operator:
     # code -------------------------------------------------------------------------------------------
 
     def cpu_plan(self, rows: int) -> tuple[int, PlanReference]:
-        """The key and a hold on the plan of the code for that many rows."""
+        """The key and a hold on the plan of the code for that many states."""
         form = "entry" if rows == 1 else "loop"
 
         def make() -> XlaPlan:

@@ -263,8 +263,8 @@ def first_divergence(motion: Trajectory) -> Divergence | None:
 
 
 def _first_joint(motion: Trajectory, qd: Array, record: int) -> tuple[str, int]:
-    """Return a text that names the joint that ran away first in a row that diverged at a record, and the record before
-    it did."""
+    """Return a text that names the joint that diverges first, and the record before it does; the rollout itself diverges
+    at ``record``."""
     assert motion.system is not None
     speed = np.abs(qd[:record])
     fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
@@ -311,7 +311,7 @@ def _cause(motion: Trajectory, runner: Runner | None, first: Divergence) -> str:
 
 
 def _singularity(motion: Trajectory, first: Divergence) -> str | None:
-    """Return a text if the mass matrix of a tree is nearly singular where a row ran away, and was not at the start."""
+    """Return a text if the mass matrix of a tree is nearly singular where a rollout diverges, and not at its start."""
     model = motion.system
     if not first.calm or not isinstance(model, Model) or motion.parameters or is_large(model) or model.constraints:
         return None
@@ -330,7 +330,7 @@ def _singularity(motion: Trajectory, first: Divergence) -> str | None:
 
 
 def _restarted_at(runner: Runner, motion: Trajectory, row: int, record: int) -> Runner:
-    """Return the runner restarted at a record of a row."""
+    """Return the runner restarted at a record of a rollout."""
     setup = runner.setup
     n = len(motion)
     q, qd = (x.reshape(-1, n, x.shape[-1])[row, record][None].copy() for x in (motion.q, motion.qd))

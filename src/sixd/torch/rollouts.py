@@ -210,7 +210,7 @@ def _mapped_gradient(
     dimensions = [*(len(core) + 1 for core in shapes.values()), *made.dimensions[2:], 2, 2]
     moved = mapped(size, tensors, dims, dimensions)
     names = [*shapes, *made.names[2:], *(f"weight of {name}" for name in _ALONG)]
-    # records and weights have all rows
+    # records and weights have all states
     batch, whole = batch_of(names, moved, dimensions), {*range(len(shapes)), len(moved) - 2, len(moved) - 1}
     pairs = enumerate(zip(moved, dimensions, strict=True))
     given = [x.expand((*batch, *x.shape[x.ndim - n :])) if k in whole else x for k, (x, n) in pairs]

@@ -148,9 +148,9 @@ class _Sweeps:
         return library.empty(self.setup.q, shape) if library.on_gpu else new_array(shape, dtype)
 
     def _plan(self) -> None:
-        """Choose the rows of a block and the steps of a piece, so that records need little memory."""
+        """Choose the states of a block and the steps of a piece, so that records need little memory."""
         pair, rows, steps = self.pair, max(self.setup.rows, 1), max(self.steps, 1)
-        step = max(sum(map(math.prod, pair.series.values())), 1) * np.dtype(self.setup.dtype).itemsize  # bytes of a row
+        step = max(sum(map(math.prod, pair.series.values())), 1) * np.dtype(self.setup.dtype).itemsize  # bytes a state
         self.block, memory = rows, MEMORY_ON_GPU
         if not self.setup.library.on_gpu:
             count, memory = threads.get_num_threads(), MEMORY
@@ -188,7 +188,7 @@ class _Sweeps:
                 self.gradients[name][rows] = x
 
     def _inputs(self, rows: slice, piece: slice) -> tuple[list[Any], Any]:
-        """The constants and tau of the rows; some have one row for all."""
+        """The constants and tau of the states; some have one value for all."""
         *constants, taus = (x if x.shape[0] == 1 else x[rows] for x in (*self.constants, self.taus))
         return constants, taus[:, piece]
 
