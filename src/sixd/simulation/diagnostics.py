@@ -131,18 +131,18 @@ def _beyond_limits(setup: Setup) -> str | None:
 
 
 def unsolved_warning(motion: Trajectory) -> str | None:
-    """Return how many problems of impulses were not solved to the end, or of linearly implicit steps."""
+    """Return how many problems of impulses, or of linearly implicit steps, did not converge."""
     count = int(np.sum(motion.facts["unsolved"])) if "unsolved" in motion.facts else 0
     if not count:
         return None
     if motion.facts["method"] == IMPLICIT:
         return (
             f"in {count} steps the matrix M + γh D + γ²h² K was not positive definite, or impulses (friction, limits, "
-            f"contact) were not solved to the end: forces drive the motion that they should resist, and grow faster "
+            f"contact) did not converge: forces drive the motion that they should resist, and grow faster "
             f'than a step of this length can follow. facts["unsolved"] counts them by state. A shorter dt helps.'
         )
     return (
-        f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
+        f"{count} problems of impulses (friction, limits, contact) did not converge, and their steps continue "
         f'with the last iterate; facts["unsolved"] counts them by state. A shorter dt helps.'
     )
 

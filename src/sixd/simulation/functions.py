@@ -76,7 +76,7 @@ def simulate(
     joint that diverged first and when. A warning is also issued for a step beyond 90 % of the stability limit of its
     method at the start (by damping, stiffness, force elements and a traced controller; some states of a batch are
     examined). ``facts["unsolved"]``, where there is friction, a limit, contact or method "implicit", counts for each
-    state the problems of impulses that were not solved to the end, and implicit steps without a positive pivot. Ctrl-C
+    state the problems of impulses that did not converge, and implicit steps without a positive pivot. Ctrl-C
     returns the computed part, with a warning and ``interrupted`` True.
 
     If q, qd and all other arrays (controller, f_ext, parameters) are on an NVIDIA GPU, in CuPy or PyTorch, the result
