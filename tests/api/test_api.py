@@ -83,7 +83,7 @@ def test_broadcasting_strides_and_empty_batches(name, rng):
 @pytest.mark.many
 @each_call
 def test_out_and_dtypes(name, rng):
-    """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are taken."""
+    """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are accepted."""
     call, names = CALLS[name]
     given = arguments(MODEL, names, rng, (3,))
     result = as_tuple(call(MODEL, **given))

@@ -135,7 +135,7 @@ def test_mistakes_are_named(call, message):
 
 
 def test_negative_properties_are_findings():
-    """Negative armature, damping and the like are taken, and listed."""
+    """Negative armature, damping and the like are accepted, and listed."""
     model = build(armature=-0.1, damping=-1, friction=-2)
     found = {(f.code, f.where, f.message.split(" is ")[0]) for f in sixd.check(model)}
     assert found == {("negative-property", "b", f"its {key}") for key in ("armature", "damping", "friction")}
