@@ -239,7 +239,7 @@ def test_which_equations_are_redundant():
     assert "1 of its 3 constraint equations are redundant (1 in Distance(rocker, coupler_end))" in finding.message
 
 
-def test_rolling_has_the_freedoms_of_the_textbook():
+def test_rolling_has_the_degrees_of_freedom_of_the_textbook():
     """Of velocities: a rolling disc has three (turn, roll, lean), a sphere three."""
     disc = sixd.zoo.rolling_disc()
     assert sixd.mobility(constrained(disc, sixd.Rolling("disc", 0.05))).freedoms == 3

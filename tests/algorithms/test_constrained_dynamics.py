@@ -352,7 +352,7 @@ def test_nan_stays_in_its_row(target):
     assert np.isnan(lam[1]).all()
 
 
-def test_singular_mass_matrix_is_told():
+def test_singular_mass_matrix_is_reported():
     """A joint that moves nothing raises, as in forward dynamics."""
     builder = sixd.ModelBuilder("light")
     builder.add_body("a", "world", sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0).translated((1, 0, 0)))

@@ -233,7 +233,7 @@ def test_zero_quaternions_are_named():
 
 
 def test_near_singular_configurations(rng):
-    """Beside a singular configuration solves stay accurate or raise; they do not return garbage."""
+    """Near a singular configuration solves stay accurate or raise; they do not return garbage."""
     top = sixd.zoo.spinning_top()
     for angle in (1e-3, 1e-6):
         q = [0.3, angle, 0.7]

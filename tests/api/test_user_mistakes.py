@@ -191,7 +191,7 @@ def test_broken_shapes_do_not_stop_a_load(inside):
         ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is assumed"),
     ],
 )
-def test_incomplete_inertials_are_told(inertial, missing):
+def test_incomplete_inertials_are_reported(inertial, missing):
     text = robot(link("a"), f"<link name='b'><inertial>{inertial}</inertial></link>", joint("j", "a", "b"))
     with pytest.warns(sixd.ModelWarning) as caught:
         model = sixd.load(text)

@@ -505,7 +505,7 @@ def test_equations_of_constraints(call):
     assert "'pendulum' has no constraints" in call("equations", "pendulum", "--reduce")[2]
 
 
-def test_equations_of_one_freedom_are_matrices_too(call):
+def test_equations_of_one_degree_of_freedom_are_matrices_too(call):
     facts = json.loads(call("equations", "pendulum", "--format", "json")[1])
     assert (facts["M"], facts["C"], np.shape(facts["g"])) == ([["1/3"]], [["0"]], (1,))
     out = call("equations", "pendulum")[1]

@@ -58,7 +58,7 @@ def test_far_from_where_the_rank_was_found():
     assert qdd[0] == pytest.approx(qdd[1], rel=1e-12)
 
 
-def test_a_start_without_a_slope_is_passed_over():
+def test_a_start_with_zero_derivative_is_passed_over():
     model = bound(lambda q: [sqrt(q[0] * q[0] + q[1] * q[1]) - 1])
     assert sixd.mobility(model).freedoms == 1
     qdd, _ = sixd.constrained_dynamics(model, [0.6, 0.8], np.zeros(2), np.ones(2))

@@ -327,7 +327,7 @@ def test_dependent_joints_live_on_the_real_line():
         )
 
 
-def test_systems_without_frames_are_told():
+def test_systems_without_frames_are_reported():
     class Line(sixd.constraints.reduced_model.System):
         name, nq, nv, constraints, joint_names = "line", 1, 1, (sixd.Loop("a", "b"),), ("x",)
 

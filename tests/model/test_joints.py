@@ -400,7 +400,7 @@ def test_a_wrong_subspace_rate_with_the_right_bias_is_refused():
         bead(Crossed())
 
 
-def test_bias_alone_is_not_enough_for_several_freedoms():
+def test_bias_alone_is_not_enough_for_several_degrees_of_freedom():
     """Two degrees of freedom with only bias: the dynamics work, and the error of Jacobian rates names what is missing."""
 
     class Bent(sixd.Joint):

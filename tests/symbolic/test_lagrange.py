@@ -195,7 +195,7 @@ def test_symbols_in_symbols_out():
         sixd.forward_dynamics(system, [0.1], [0.2], [0.3])
 
 
-def test_singular_states_are_told():
+def test_singular_states_are_reported():
     system = sixd.lagrange(*SYSTEMS["spherical pendulum"]).substitute({m: 1.0, l: 2.0, g: 9.81})
     with pytest.raises(sixd.SingularError, match=r"singular in this configuration: there coordinates \['phi'\]"):
         sixd.forward_dynamics(system, [0.0, 0.0], [0.0, 0.0], [0.0, 1.0])

@@ -310,7 +310,9 @@ def test_reduced_models_and_equations():
     ):
         with pytest.raises(sixd.ModelError, match=r"newton_euler: .* is a system defined by energies"):
             call()
-    with pytest.raises(sixd.ModelError, match=r"energy: .* is defined by energies, without bodies. Expected per='model'"):
+    with pytest.raises(
+        sixd.ModelError, match=r"energy: .* is defined by energies, without bodies. Expected per='model'"
+    ):
         sixd.energy(energies, [0.1], [0.2], per="body")
 
 

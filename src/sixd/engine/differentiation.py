@@ -89,7 +89,7 @@ def _jvp(primal: Primal) -> Derived:
         at = iter(flat)
         return tuple(shaped([next(at) for _ in es], shape) for shape, es in results)
 
-    cores = dict(zip(names, map(primal.slope_shape, primal.by), strict=True))
+    cores = dict(zip(names, map(primal.tangent_shape, primal.by), strict=True))
     return Derived("jvp", primal, one, cores, primal.request.function.result)
 
 
@@ -182,7 +182,7 @@ def hvp(
         flat = iter(derivative.jvp(_entries(graph, gradients), primal.inputs(graph, x), rates, bounded=True))
         return tuple(shaped([next(flat) for _ in range(g.size)], g.shape) for g in map(np.asarray, gradients))
 
-    extra = {**weights, **dict(zip(names, map(primal.slope_shape, primal.by), strict=True))}
+    extra = {**weights, **dict(zip(names, map(primal.tangent_shape, primal.by), strict=True))}
     return make_kernel(Derived("hvp", primal, one, extra, gradients_class(primal.by)), model, dtype)
 
 

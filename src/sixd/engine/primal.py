@@ -48,7 +48,7 @@ class Primal(NamedTuple):
         """Core shapes of the inputs."""
         return {name: self.request.function.shape(name) for name in self.names}
 
-    def slope_shape(self, name: str) -> Shape:
+    def tangent_shape(self, name: str) -> Shape:
         """Core shape of a direction, or of a gradient, for one of the inputs."""
         return ("nv",) if self._is_configuration(name) else self.request.function.shape(name)
 

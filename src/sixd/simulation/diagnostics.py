@@ -263,7 +263,7 @@ def first_divergence(motion: Trajectory) -> Divergence | None:
 
 
 def _first_joint(motion: Trajectory, qd: Array, record: int) -> tuple[str, int]:
-    """Return a text that names the joint that diverges first, and the record before it does; the rollout itself diverges
+    """Return a text that names the joint that diverges first, and the record before it does. The rollout diverges
     at ``record``."""
     assert motion.system is not None
     speed = np.abs(qd[:record])

@@ -87,7 +87,7 @@ class TorchRollout(Handled):
         return [*results, state[UNSOLVED].reshape(batch)] if self.counts(q.device) else results
 
     def back(self, tensors: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
-        """The gradients by q, qd, controls and constants; of the records, these, and the weights of q and qd."""
+        """The gradients with respect to q, qd, controls and constants, from the records and the weights of q and qd."""
         shapes = self.records(tensors[0].device)
         *records, by_q, by_qd = *tensors[: len(shapes)], *tensors[-2:]
         arrays = tensors[len(shapes) : -2]
