@@ -200,7 +200,7 @@ def _within(impulse: Array, bounds: Bounds) -> Array:
 
 
 def _guess(stop: Array, bounds: Bounds, W: Array) -> Array:
-    """Return a guess of the states of rows (k,) from impulses that would stop each row alone, given those of the others
+    """Return a guess of the states of rows (k,) from impulses that would stop each row alone, with those of the others
     in the last step; times the rows' responses W (k,) to their own.
 
     With the states of the last step as they were, joints that stop or reverse need a second iteration; without the
