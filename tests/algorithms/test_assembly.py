@@ -105,7 +105,7 @@ def test_one_bad_row_does_not_stop_a_batch():
     assert np.isfinite(q[0]).all()
     assert np.isnan(q[1]).all()
     bad = sixd.zoo.four_bar(5.0, 1.0, 2.0, 1.0)
-    with pytest.warns(sixd.SimulationWarning, match=r"row 0 is .*Loop\(coupler_end, rocker_end\) is off by"):
+    with pytest.warns(sixd.SimulationWarning, match=r"state 0 is .*Loop\(coupler_end, rocker_end\) is off by"):
         assert np.isnan(sixd.assemble(bad, [[0.1, 0.2, 0.3]])).all()
     assert sixd.assemble(bad, np.zeros((0, 3))).shape == (0, 3)
     with pytest.raises(sixd.AssemblyError):

@@ -218,7 +218,7 @@ def test_a_step_skips_samples_that_it_cannot_compute(gpu, rng):
     for x, y in zip(found, expected, strict=True):
         assert_array_equal(x[good], y)
         assert np.isnan(x[~good]).all()
-    with pytest.raises(sixd.SingularError, match=r"step \(2 rows\)"):
+    with pytest.raises(sixd.SingularError, match=r"step \(2 states\)"):
         sixd.cuda.check()
 
 

@@ -136,7 +136,7 @@ def test_singular_poses_are_counted_instead(gpu, rng):
         sixd.operational_inertia(arm, q, tip)
     there = sixd.operational_inertia(arm, Array(q), tip)
     assert np.array_equal(np.isnan(there.data).all(axis=(1, 2)), [False, True, True])
-    with pytest.raises(SingularError, match=r"operational_inertia \(2 rows\)"):
+    with pytest.raises(SingularError, match=r"operational_inertia \(2 states\)"):
         sixd.cuda.check()
     # five joints cannot move a frame in six directions, wherever they are: rejected on both sides
     for x in (rng.uniform(-1, 1, (3, 5)), Array(rng.uniform(-1, 1, (3, 5)))):
