@@ -45,7 +45,7 @@ def step(
     dt : the step [s], a number or an array (…).
     tau : (…, nv), joint forces that are held during the step [N m or N]; zero if omitted.
     t : the time [s], for constraints that prescribe a motion.
-    method : "rk4", "euler" or "implicit".
+    method : with fixed steps, as for ``sixd.step``, but not "midpoint".
     f_ext, forces, constraints, stabilisation : as for ``sixd.step``; f_ext (…, nb, 6) is an array.
     parameters : name -> (…, core), as for ``sixd.simulate``.
 

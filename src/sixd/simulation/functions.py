@@ -112,7 +112,7 @@ def step(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the state (q, qd) one step of dt [s] later, of one state or of a batch; arguments as ``sixd.simulate``.
 
-    ``method`` has fixed steps: "rk4", "euler", "midpoint" or "implicit". The first call with a system, a method and
+    ``method`` has fixed steps: any but "adaptive" and "stiff". The first call with a system, a method and
     these kinds of forces compiles. Arrays, dt and t may change from call to call.
 
     A step takes some microseconds if it has only parts that cannot change: arrays, the library's controllers and force
@@ -203,7 +203,7 @@ def rollout_gradient(
         the steps, from the start to the last but one state; multiply by dt for an integral.
     final : a function ``final(q, qd)`` of the last state, a number. Both are written like controllers, with NumPy's
         operators and the functions of ``sixd.spatial``, and may call the functions of the library.
-    method : "rk4", "euler", "midpoint" or "implicit".
+    method : with fixed steps, as for ``sixd.step``.
     forces, f_ext, constraints, stabilisation, progress : as for ``sixd.simulate``.
     parameters : name -> (…, core), as for ``sixd.simulate``; the result has the gradients with respect to all of them.
 

@@ -42,7 +42,7 @@ def step(
     dt : the step [s], a number or a tensor (…).
     tau : (…, nv), joint forces that are held during the step [N m or N]; zero if omitted.
     t : the time [s], for constraints that prescribe a motion.
-    method : "rk4", "euler", "midpoint" or "implicit".
+    method : with fixed steps, as for ``sixd.step``.
     f_ext, forces, constraints, stabilisation : as for ``sixd.step``; f_ext (…, nb, 6) is a tensor. Elements among the
         forces are fixed at their first step with a model.
     parameters : name -> (…, core), as for ``sixd.simulate``.

@@ -163,8 +163,8 @@ def view(
     parameters : sliders, name -> (value, lowest, highest): every symbol of a symbolic system; "mass:BODY" [kg]. Those
         named "gravity" [m/s²] and "damping" [1/s], a rate in addition to the model's own damping, are always there,
         unless it is None.
-    dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method "rk4", "euler" or
-        "implicit", and a function as controller must be one that can be compiled.
+    dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method has fixed
+        steps and is not "midpoint", and a function as controller must be one that can be compiled.
     trace : bodies or frames, by name, whose paths are drawn.
 
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
