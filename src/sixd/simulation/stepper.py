@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, final
@@ -171,7 +171,7 @@ def _is_frozen(cls: type) -> bool:
             x = x.fget if isinstance(x, property) else getattr(x, "__func__", x)
             is_method = isinstance(x, FunctionType) and set(x.__code__.co_freevars) <= {"__class__"}
             is_made = name == "_abc_impl" or (name[:2] == name[-2:] == "__" and name != "__call__")  # not by the user
-            if not (is_method or is_made or name in vars(own)["__dataclass_fields__"]):
+            if not (is_method or is_made or name in {field.name for field in fields(own)}):
                 return False
     return True
 
