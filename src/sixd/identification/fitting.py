@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sixd.errors import ModelError, ModelWarning, ScalarTypeError, require_known
+from sixd.errors import ModelError, ModelWarning, ScalarTypeError, SixdError, require_known
 from sixd.identification.least_squares import Factor, Samples, checked_noise, checked_samples, least_squares
 from sixd.identification.realisable import METHODS, ConicProblem, model_scale, realisable
 from sixd.identification.recordings import Recording, measured
@@ -198,6 +198,11 @@ def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Ar
         # the smallest change of the prior, in units of each parameter
         change = np.linalg.lstsq(base.matrix * scale, values - base.matrix @ prior, rcond=None)[0]
         return prior + change * scale
+    if method == "log-det" and not factor.z.any():  # its optimum is a body almost without mass, at the last bits
+        raise SixdError(
+            "fit: the torques are all zero, which no body with mass explains. Check signs and units of the data; "
+            "consistent=False returns the least squares."
+        )
     kinds = [
         k for kind in columns.kinds if kind != "offset" for k in range(*columns.slice(kind).indices(columns.count))
     ]
