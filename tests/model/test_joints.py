@@ -55,6 +55,12 @@ def test_the_list_has_every_type():
     assert {type(j) for j in JOINTS} == set(BUILT_IN), "BUILT_IN and JOINTS of this file have the same joints"
 
 
+def test_constant_subspaces_are_known():
+    constant = {type(j) for j in JOINTS if has_constant_subspace(j)}
+    assert constant >= {Fixed, Revolute, Prismatic, Helical, Cylindrical, Spherical, Free}
+    assert not constant & {Universal, Planar, RackAndPinion}
+
+
 @every_joint
 def test_methods_agree_numerically(joint):
     """The library's own check passes on all of them."""

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import os
+import sys
 import tracemalloc
 
 import numpy as np
@@ -569,6 +570,8 @@ def test_single_precision(rng):
         (1.0, 0.3, 1, [0, 0.25, 0.5, 0.75, 1]),  # shortened to divide the duration
         (1.0, 5.0, 1, [0, 1]),
         (0.1, 0.025, 100, [0, 0.1]),
+        (0.1, 0.025, 10**18, [0, 0.1]),
+        (0.1, 0.025, sys.maxsize, [0, 0.1]),
     ],
 )
 def test_schedule(duration, dt, every, times):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from numpy.testing import assert_array_equal
 
 import sixd
 from sixd.engine import artifact
@@ -69,6 +70,12 @@ def test_numbers_of_other_kinds_are_numbers():
     assert len(run(duration=np.float32(0.25), dt=np.float64(0.125))) == 3
     assert len(run(duration=1, dt=np.int64(1))) == 2
     assert len(run(record_every=np.int64(5))) == 3
+
+
+def test_fixed_steps_ignore_tolerances():
+    for tolerances in ({"rtol": 0}, {"rtol": None, "atol": None}):
+        assert_array_equal(run(**tolerances).q, run().q)
+        sixd.ensemble(PENDULUM, [0.5], None, 0.01, count=2, **tolerances)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "2", True, None], ids=repr)
