@@ -148,7 +148,8 @@ def Vpt(v: ArrayLike, p: ArrayLike) -> Array:
     v is (6,), 6×n, or planar (3,), 3×n; one v applies to all points. p is (3,) or 3×n, planar (2,) or 2×n; the result
     has its shape.
     """
-    V = _motion("Vpt", "v", v)
+    V = numbers("Vpt", "v", v)
+    V = V if V.ndim == 2 and len(V) in (3, 6) else vector("Vpt", "v", V, 6, 3)[:, None]
     P = columns("Vpt", "p", p, len(V) // 3 + 1)
     if V.shape[1] not in (1, P.shape[1]):
         raise ShapeError(f"Vpt: v has {V.shape[1]} columns, p {P.shape[1]}; expected the same number, or one v.")
@@ -172,11 +173,3 @@ def Fpt(fp: ArrayLike, p: ArrayLike) -> Array:
     moment = np.cross(P, F, axis=0) if d == 3 else P[:1] * F[1:] - P[1:] * F[:1]
     forces = np.concatenate([moment, F])
     return forces[:, 0] if single(fp) else forces
-
-
-def _motion(where: str, name: str, v: ArrayLike) -> Array:
-    """Return one motion vector as a column, or several: (6, n) or (3, n)."""
-    x = numbers(where, name, v)
-    if x.ndim == 2 and len(x) in (3, 6):
-        return x
-    return vector(where, name, x, 6, 3)[:, None]

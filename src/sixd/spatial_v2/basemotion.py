@@ -127,10 +127,7 @@ def _samples(name: str, value: Any) -> Array:
 def _nearest(angles: Array, before: Array) -> Array:
     """Return, of all angles that describe the same orientation, those nearest to ``before``."""
     a, b, c = angles
-    candidates = [_near(np.array(t), before) for t in ((a, b, c), (a + np.pi, np.pi - b, c + np.pi))]
+    candidates = np.array([(a, b, c), (a + np.pi, np.pi - b, c + np.pi)])
+    candidates = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
     # the two candidates differ by π in the outer angles: only these are compared
     return min(candidates, key=lambda t: abs(t[0] - before[0]) + abs(t[2] - before[2]))
-
-
-def _near(angles: Array, before: Array) -> Array:
-    return angles - 2 * np.pi * np.round((angles - before) / (2 * np.pi))

@@ -37,10 +37,17 @@ class Mechanism:
 
     def __init__(self, parts: Parts, tree: Model, content: Any = None) -> None:
         self.parts, self.tree, self.content, self.calls = parts, tree, content, 0
-        self.patience = _PATIENCE if content is None or _sweeping() or tree.nb > _LARGE else 1
+        # whether the latest new models were used too rarely to be worth compiling
+        sweeping = len(_new) == _new.maxlen and all(m.calls < _PATIENCE for m in _new)
+        self.patience = _PATIENCE if content is None or sweeping or tree.nb > _LARGE else 1
         self.floating: Mechanism | None = None
         self._kernels: dict[Any, Kernel | None] = {}
         self._seen: deque[Any] = deque(maxlen=_MOST)  # variants that are not compiled
+
+    def state(self, where: str, **vectors: Any) -> dict[str, Array]:
+        """Return q and vectors of nv entries as ``state_vector`` returns them."""
+        tree = self.tree
+        return {name: state_vector(where, name, x, tree.nq if name == "q" else tree.nv) for name, x in vectors.items()}
 
     def run(self, name: str, algorithm: Callable[..., Any], *, variant: Any = None, **arrays: Array) -> Any:
         """Return ``algorithm(tree, *arrays)`` of one state: compiled, or plain if the model is new or not compilable.
@@ -119,11 +126,6 @@ def state_vector(where: str, name: str, value: Any, size: int) -> Array:
     if type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (size,):
         return value
     return vector(where, name, value, size, symbols=True)
-
-
-def _sweeping() -> bool:
-    """Whether the latest new models were used too rarely to be worth compiling."""
-    return len(_new) == _new.maxlen and all(m.calls < _PATIENCE for m in _new)
 
 
 class _NotComparable(Exception):

@@ -44,7 +44,10 @@ def gcontact(K: ArrayLike, D: ArrayLike, mu: ArrayLike, p: ArrayLike, pd: ArrayL
     scaled back onto the cone. Then ud = -(ft + s K u)/(s D). A free point has f = 0 and fcone = 2, and its u decays
     with ud = -(K/D) u. The largest fcone returned is 2. The original returns one array: ``np.vstack`` does the same.
     """
-    d = _height("gcontact", p)
+    x = numbers("gcontact", "p", p)
+    d = x.size if x.ndim < 2 else len(x)
+    if d not in (2, 3):
+        raise ShapeError(f"gcontact: p has shape {x.shape}, expected 3×n or, planar, 2×n.")
     P, V = columns("gcontact", "p", p, d), columns("gcontact", "pd", pd, d)
     if P.shape != V.shape:
         raise ShapeError(f"gcontact: p has {P.shape[1]} columns, pd {V.shape[1]}; expected the same number.")
@@ -161,12 +164,3 @@ def contact_points(where: str, model: Mapping[str, Any], height: int) -> tuple[l
     point = columns(where, "gc.point", gc["point"], height)
     numbers_of = vector(where, "gc.body", gc["body"], point.shape[1])
     return [count(where, "a number in gc.body", b) for b in numbers_of], point
-
-
-def _height(where: str, p: ArrayLike) -> int:
-    """Return 3 or, planar, 2: the number of coordinates of the points ``p``."""
-    x = numbers(where, "p", p)
-    d = x.size if x.ndim < 2 else len(x)
-    if d not in (2, 3):
-        raise ShapeError(f"{where}: p has shape {x.shape}, expected 3×n or, planar, 2×n.")
-    return d

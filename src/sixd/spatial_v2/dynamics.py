@@ -10,6 +10,7 @@ planar (3,).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -31,31 +32,20 @@ from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector
 from sixd.spatial_v2.structure import Struct
 
-ExternalForces = Sequence[ArrayLike | None] | None
+Fields = Mapping[str, Any]  # of a model
+Forces = Sequence[ArrayLike | None] | None  # external ones
 
 
-def ID(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ExternalForces = None) -> Array:
+def ID(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: Forces = None) -> Array:
     """Return the joint forces tau (NB,) that produce the accelerations ``qdd``, by RNEA  [RBDA Table 5.1]."""
     mech = mechanism("ID", model)
-    n = mech.tree.nv
-    q, qd, qdd = (
-        state_vector("ID", "q", q, mech.tree.nq),
-        state_vector("ID", "qd", qd, n),
-        state_vector("ID", "qdd", qdd, n),
-    )
-    if f_ext is None:
-        return mech.run("ID", rnea, q=q, qd=qd, qdd=qdd)
-    return mech.run("ID", _forced_rnea, q=q, qd=qd, qdd=qdd, force=_forces(mech, "ID", f_ext))
+    return mech.run("ID", _rnea, **mech.state("ID", q=q, qd=qd, qdd=qdd), **_forces(mech, "ID", f_ext))
 
 
-def HandC(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, f_ext: ExternalForces = None) -> tuple[Array, Array]:
+def HandC(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, f_ext: Forces = None) -> tuple[Array, Array]:
     """Return H (NB, NB) and C (NB,) of H q̈ + C = τ  [RBDA Table 6.2]; C has velocity, gravity and -f_ext terms."""
     mech = mechanism("HandC", model)
-    q, qd = state_vector("HandC", "q", q, mech.tree.nq), state_vector("HandC", "qd", qd, mech.tree.nv)
-    if f_ext is None:
-        H, C = mech.run("HandC", _matrix_and_bias, q=q, qd=qd)
-    else:
-        H, C = mech.run("HandC", _matrix_and_bias, q=q, qd=qd, force=_forces(mech, "HandC", f_ext))
+    H, C = mech.run("HandC", _matrix_and_bias, **mech.state("HandC", q=q, qd=qd), **_forces(mech, "HandC", f_ext))
     return H, C
 
 
@@ -69,44 +59,34 @@ def CoriolisMatrix(
     """
     where = "CoriolisMatrix"
     mech = mechanism(where, model)
-    tree = mech.tree
-    q, qd = state_vector(where, "q", q, tree.nq), state_vector(where, "qd", qd, tree.nv)
+    state = mech.state(where, q=q, qd=qd)
     if fn is not None and not callable(fn):
         raise ScalarTypeError(f"{where}: fn is {fn!r}, expected a function B = fn(I, v). Or omit it.")
-    if fn is None:
-        C, Hd, H = mech.run(where, _coriolis, q=q, qd=qd)
-        return C, Hd, H
-    C = coriolis_matrix(tree, q, qd, factor=lambda I, v: square(where, "B of fn", fn(I, v), 6))
-    return C, C + C.T, crba(tree, q)
+    if fn is not None:
+        return _coriolis(mech.tree, **state, factor=lambda I, v: square(where, "B of fn", fn(I, v), 6))
+    C, Hd, H = mech.run(where, _coriolis, **state)
+    return C, Hd, H
 
 
-def FDab(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
+def FDab(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Forces = None) -> Array:
     """Return the joint accelerations qdd (NB,) under ``tau``, by the articulated-body algorithm  [RBDA Table 7.1].
 
     If the state is not finite or overflows, as in a step that an integrator rejects, the result is not finite.
     """
     mech = mechanism("FDab", model)
-    n = mech.tree.nv
-    q, qd, tau = (
-        state_vector("FDab", "q", q, mech.tree.nq),
-        state_vector("FDab", "qd", qd, n),
-        state_vector("FDab", "tau", tau, n),
-    )
-    if f_ext is None:
-        qdd = mech.run("FDab", aba, q=q, qd=qd, tau=tau)
-    else:
-        qdd = mech.run("FDab", _forced_aba, q=q, qd=qd, tau=tau, force=_forces(mech, "FDab", f_ext))
-    require_regular("FDab", mech.tree, frozenset(), qdd, q)
+    state = mech.state("FDab", q=q, qd=qd, tau=tau)
+    qdd = mech.run("FDab", _aba, **state, **_forces(mech, "FDab", f_ext))
+    require_regular("FDab", mech.tree, frozenset(), qdd, state["q"])
     return qdd
 
 
-def FDcrb(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
+def FDcrb(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Forces = None) -> Array:
     """Return the joint accelerations qdd (NB,) under ``tau``, by solving H q̈ = τ - C."""
     H, C = HandC(model, q, qd, f_ext)
     return solve("FDcrb", H, vector("FDcrb", "tau", tau, C.size) - C)
 
 
-def FDgq(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ExternalForces = None) -> Array:
+def FDgq(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Forces = None) -> Array:
     """Return the joint accelerations qdd (NB,) of a mechanism with the loop constraint q = γ(y), ``model["gamma_q"]``.
 
     ``q, qd, G, g = gamma_q(model, q, qd)`` returns a state closer to the constraint, G = ∂γ/∂y and
@@ -127,7 +107,7 @@ def FDgq(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
     if G.ndim != 2 or len(G) != n:
         raise ShapeError(f"FDgq: G of gamma_q has shape {G.shape}, expected ({n}, independent variables).")
     q, qd = state_vector("FDgq", "q of gamma_q", q, n), state_vector("FDgq", "qd of gamma_q", qd, n)
-    external = {} if f_ext is None else {"force": _forces(mech, "FDgq", f_ext)}
+    external = _forces(mech, "FDgq", f_ext)
     qdd = mech.run("FDgq", _loop_dynamics, q=q, qd=qd, tau=tau, G=G, g=g, **external)
     if qdd.dtype != object and not isfinite(qdd.sum()):  # a pivot vanishes, but the matrix may be regular
         with np.errstate(all="ignore"):
@@ -137,13 +117,7 @@ def FDgq(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, tau: ArrayLike, 
 
 
 def HD(
-    model: Mapping[str, Any],
-    fd: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ExternalForces = None,
+    model: Fields, fd: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, f_ext: Forces = None
 ) -> tuple[Array, Array]:
     """Return (qdd, tau), both complete: tau is prescribed for joints with fd(i) = 1, qdd for those with fd(i) = 0.
 
@@ -151,14 +125,13 @@ def HD(
     """
     mech = mechanism("HD", model, several=False)
     n = mech.tree.nv
-    q, qd, tau = state_vector("HD", "q", q, n), state_vector("HD", "qd", qd, n), state_vector("HD", "tau", tau, n)
+    q, qd, tau = mech.state("HD", q=q, qd=qd, tau=tau).values()
     free = [1] * n if fd is None else vector("HD", "fd", fd, n).tolist()
     arrays = {"qdd": np.zeros(n) if qdd is None else state_vector("HD", "qdd", qdd, n), "tau": tau}
     prescribed = frozenset([i for i, x in enumerate(free, start=1) if x == 0])
     if len(prescribed) + free.count(1) != n:
         raise ModelError(f"HD: fd is {free}, expected 1 (prescribed tau) or 0 (prescribed qdd) for each joint.")
-    if f_ext is not None:
-        arrays["force"] = _forces(mech, "HD", f_ext)
+    arrays |= _forces(mech, "HD", f_ext)
 
     def algorithm(tree: Model, q: Array, qd: Array, qdd: Array, tau: Array, force: Array | None = None) -> Any:
         return hybrid(tree, prescribed, q, qd, qdd, tau, f_ext=force)
@@ -176,8 +149,8 @@ def EnerMo(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike) -> Struct:
     ``cm`` (3,) [m], ``vcm`` (3,) [m/s]. For a planar model htot is (3,), Itot (3, 3), cm and vcm (2,).
     """
     mech = mechanism("EnerMo", model)
-    q, qd = state_vector("EnerMo", "q", q, mech.tree.nq), state_vector("EnerMo", "qd", qd, mech.tree.nv)
-    values = mech.run("EnerMo", _planar_sums if mech.parts.dimension == 3 else _sums, q=q, qd=qd)
+    sums = partial(_sums, planar=mech.parts.dimension == 3)
+    values = mech.run("EnerMo", sums, **mech.state("EnerMo", q=q, qd=qd))
     ret = Struct(zip(("KE", "PE", "htot", "Itot", "mass", "cm", "vcm"), values, strict=True))
     if ret["mass"] == 0:
         raise ModelError("EnerMo: the total mass is 0, so there is no centre of mass, expected a nonzero mass.")
@@ -211,9 +184,7 @@ def jcalc(jtyp: str | Mapping[str, Any], q: ArrayLike, qd: ArrayLike | None = No
     return X, S, _floats(joint.bias(at, rate))[rows]
 
 
-def apply_external_forces(
-    parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: ExternalForces = None
-) -> list[Array]:
+def apply_external_forces(parent: Any, Xup: Sequence[Any], f_in: Sequence[Any], f_ext: Forces = None) -> list[Array]:
     """Return for each body f_in(i) minus f_ext(i), transformed from base to body coordinates  [RBDA section 5.3].
 
     ``Xup[i]`` is the transform from the parent's to body i's coordinates; spatial or planar.
@@ -248,7 +219,7 @@ def external_forces(where: str, f_ext: Any, n: int, d: int) -> Array | None:
     return np.array(forces)
 
 
-def spatial_forces(where: str, parts: Parts, f_ext: ExternalForces) -> Array | None:
+def spatial_forces(where: str, parts: Parts, f_ext: Forces) -> Array | None:
     """Return ``f_ext`` as (NB, 6), planar forces as spatial ones; None if it is None or empty."""
     forces = external_forces(where, f_ext, parts.count, parts.dimension)
     if forces is None or parts.dimension == 6:
@@ -275,11 +246,11 @@ def require_regular(where: str, tree: Model, prescribed: frozenset[int], qdd: Ar
             raise _singular(where)
 
 
-def _forced_rnea(tree: Model, q: Array, qd: Array, qdd: Array, force: Array) -> Array:
+def _rnea(tree: Model, q: Array, qd: Array, qdd: Array, force: Array | None = None) -> Array:
     return rnea(tree, q, qd, qdd, f_ext=force)
 
 
-def _forced_aba(tree: Model, q: Array, qd: Array, tau: Array, force: Array) -> Array:
+def _aba(tree: Model, q: Array, qd: Array, tau: Array, force: Array | None = None) -> Array:
     return aba(tree, q, qd, tau, f_ext=force)
 
 
@@ -287,8 +258,8 @@ def _matrix_and_bias(tree: Model, q: Array, qd: Array, force: Array | None = Non
     return crba(tree, q), bias_force(tree, q, qd, f_ext=force)
 
 
-def _coriolis(tree: Model, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-    C = coriolis_matrix(tree, q, qd)
+def _coriolis(tree: Model, q: Array, qd: Array, factor: Any = None) -> tuple[Array, Array, Array]:
+    C = coriolis_matrix(tree, q, qd, factor=factor)
     return C, C + C.T, crba(tree, q)
 
 
@@ -319,19 +290,17 @@ def _sums(tree: Model, q: Array, qd: Array, planar: bool = False) -> tuple[Any, 
     return KE, -moment @ tree.gravity[:size], htot, Itot, mass, moment / mass, htot[-size:] / mass
 
 
-def _planar_sums(tree: Model, q: Array, qd: Array) -> tuple[Any, ...]:
-    return _sums(tree, q, qd, planar=True)
-
-
 def _floats(x: Array) -> Array:
     """Return numbers as floats, symbols as they are."""
     return x if x.dtype == object else x.astype(float)
 
 
-def _forces(mech: Mechanism, where: str, f_ext: ExternalForces) -> Array:
-    """Return ``f_ext`` as (NB, 6); zeros if it is empty."""
+def _forces(mech: Mechanism, where: str, f_ext: Forces) -> dict[str, Array]:
+    """Return ``f_ext`` as the argument ``force`` (NB, 6), zeros if it is empty; no argument if it is None."""
+    if f_ext is None:
+        return {}
     force = spatial_forces(where, mech.parts, f_ext)
-    return np.zeros((mech.parts.count, 6)) if force is None else force
+    return {"force": np.zeros((mech.parts.count, 6)) if force is None else force}
 
 
 def _singular(where: str) -> SingularError:

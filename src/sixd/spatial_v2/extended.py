@@ -21,7 +21,7 @@ from sixd.io.spatial_v2.matlab import count, numbers
 from sixd.io.spatial_v2.structures import joint_of_type
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, ArrayLike
-from sixd.spatial_v2.compiled import mechanism, state_vector
+from sixd.spatial_v2.compiled import mechanism
 
 
 def ID_derivatives(model: Mapping[str, Any], q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array]:
@@ -87,14 +87,13 @@ def _run(
 ) -> Any:
     """Return the result of a function of the library; ``body`` is the number of its frame's body, if it has one."""
     mech = mechanism(where, model)
-    tree = mech.tree
     if mech.parts.dimension != 6:
         raise ModelError(f"{where}: the model is planar, expected a spatial one.")
-    state = {name: state_vector(where, name, x, tree.nq if name == "q" else tree.nv) for name, x in arrays.items()}
+    state = mech.state(where, **arrays)
     algorithm = declaration(function).algorithm
     if body is not None:
         body = count(where, "body", body, 1)
-        if body > tree.nb:
-            raise ModelError(f"{where}: body is {body}, expected 1 … {tree.nb}.")
+        if body > mech.tree.nb:
+            raise ModelError(f"{where}: body is {body}, expected 1 … {mech.tree.nb}.")
         algorithm = partial(algorithm, frame=f"body{body}")
     return mech.run(where, algorithm, variant=body, **state)

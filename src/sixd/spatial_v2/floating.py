@@ -26,7 +26,7 @@ from sixd.spatial.rotation import quaternion_multiply, quaternion_to_rotation
 from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_transform, plucker, point_velocity
 from sixd.spatial_v2.compiled import Mechanism, mechanism, state_vector
-from sixd.spatial_v2.dynamics import ExternalForces, require_regular, spatial_forces
+from sixd.spatial_v2.dynamics import Fields, Forces, require_regular, spatial_forces
 from sixd.spatial_v2.rotation import rq, stabilised
 from sixd.spatial_v2.structure import Struct, assemble
 
@@ -59,34 +59,24 @@ def floatbase(model: Mapping[str, Any]) -> Struct:
 
 
 def FDfb(
-    model: Mapping[str, Any],
-    xfb: ArrayLike,
-    q: ArrayLike = (),
-    qd: ArrayLike = (),
-    tau: ArrayLike = (),
-    f_ext: ExternalForces = None,
+    model: Fields, xfb: ArrayLike, q: ArrayLike = (), qd: ArrayLike = (), tau: ArrayLike = (), f_ext: Forces = None
 ) -> tuple[Array, Array]:
     """Return (xdfb, qdd): rate (13,) of the floating base's state, accelerations (NB - 6,) of the joints  [RBDA 9.3].
 
     q, qd and tau are those of joints 7 to NB. ``f_ext`` has NB entries; the first five are ignored. The last six
     numbers of xdfb are body 6's spatial acceleration, including gravity, in fixed base coordinates.
     """
-    return _move("FDfb", model, xfb, q, qd, f_ext, tau=tau)
+    return _move("FDfb", model, xfb, f_ext, q=q, qd=qd, tau=tau)
 
 
 def IDfb(
-    model: Mapping[str, Any],
-    xfb: ArrayLike,
-    q: ArrayLike = (),
-    qd: ArrayLike = (),
-    qdd: ArrayLike = (),
-    f_ext: ExternalForces = None,
+    model: Fields, xfb: ArrayLike, q: ArrayLike = (), qd: ArrayLike = (), qdd: ArrayLike = (), f_ext: Forces = None
 ) -> tuple[Array, Array]:
     """Return (xdfb, tau): rate of the floating base's state and joint forces (NB - 6,) for ``qdd``  [RBDA Table 9.6].
 
     Arguments as for ``FDfb``. Without joints (NB = 6) tau is empty.
     """
-    return _move("IDfb", model, xfb, q, qd, f_ext, qdd=qdd)
+    return _move("IDfb", model, xfb, f_ext, q=q, qd=qd, qdd=qdd)
 
 
 def floating_model(where: str, model: Mapping[str, Any]) -> Mechanism:
@@ -122,26 +112,18 @@ def free_joint_state(where: str, xfb: ArrayLike) -> tuple[Array, Array, Array]:
     return x[:7], X @ x[7:], X
 
 
-def _move(
-    where: str,
-    model: Mapping[str, Any],
-    xfb: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    f_ext: ExternalForces,
-    **inputs: Any,
-) -> Any:
+def _move(where: str, model: Fields, xfb: ArrayLike, f_ext: Forces, **state: ArrayLike) -> Any:
     """Return xdfb, and qdd for a prescribed tau or tau for a prescribed qdd; no force drives the base."""
     mech = floating_model(where, model)
     x, n = state_vector(where, "xfb", xfb, 13), mech.parts.count - 6
-    arrays = {name: state_vector(where, name, value, n) for name, value in {"q": q, "qd": qd, **inputs}.items()}
+    arrays = {name: state_vector(where, name, value, n) for name, value in state.items()}
     forces = spatial_forces(where, mech.parts, f_ext)
     if forces is not None:
         arrays["force"] = forces[_EXTRA:]
     if not x[:4].any():
         rq(x[:4])  # raises
-    rate, rest = mech.run(where, _inverse if "qdd" in inputs else _forward, x=x, **arrays)
-    prescribed = frozenset(range(2, mech.tree.nb + 1) if "qdd" in inputs else ())
+    rate, rest = mech.run(where, _inverse if "qdd" in state else _forward, x=x, **arrays)
+    prescribed = frozenset(range(2, mech.tree.nb + 1) if "qdd" in state else ())
     for accelerations in (rate, rest):
         require_regular(where, mech.tree, prescribed, accelerations, x[:7], arrays["q"])
     return rate, rest

@@ -66,13 +66,7 @@ def showmotion(model: Any, t_data: ArrayLike | None = None, q_data: ArrayLike | 
     )
 
 
-def _show(
-    model: Mapping[str, Any],
-    t_data: ArrayLike | None,
-    q_data: ArrayLike | None,
-    about: dict[str, str],
-    options: dict[str, Any],
-) -> Any:
+def _show(model: Mapping[str, Any], t_data: Any, q_data: Any, about: dict[str, str], options: dict[str, Any]) -> Any:
     from sixd.viewer.scene.scene import measure
     from sixd.viewer.viewer import view
 
