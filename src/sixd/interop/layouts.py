@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
-from sixd.interop.joints import (
-    CONTINUOUS,
-    FREE_FLYER,
-    PLANAR,
-    SAME,
-    SAME_BALL,
-    SPHERICAL_XYZW,
-    JointConversion,
-    mujoco_free,
-    permuted,
-)
+from sixd.interop import joints as conversions
+from sixd.interop.joints import CONTINUOUS, SAME, SAME_BALL, JointConversion, mujoco_free, permuted
 from sixd.io.mjcf.compiled import BALL, FREE, HINGE, SLIDE, complete_names
 from sixd.io.mjcf.parts import SLIDES_AND_BALL, JointPart, parts_of
 from sixd.model import Free, Model, Planar, Prismatic, Revolute, Spherical
@@ -35,9 +26,9 @@ if TYPE_CHECKING:
 _PINOCCHIO: dict[type, tuple[str, JointConversion]] = {
     Revolute: ("JointModelR", SAME),
     Prismatic: ("JointModelP", SAME),
-    Spherical: ("JointModelSpherical", SPHERICAL_XYZW),
-    Free: ("JointModelFreeFlyer", FREE_FLYER),
-    Planar: ("JointModelPlanar", PLANAR),
+    Spherical: ("JointModelSpherical", conversions.SPHERICAL_XYZW),
+    Free: ("JointModelFreeFlyer", conversions.FREE_FLYER),
+    Planar: ("JointModelPlanar", conversions.PLANAR),
 }
 _MUJOCO_NAMES = {FREE: "free", BALL: "ball", SLIDE: "slide", HINGE: "hinge"}
 
