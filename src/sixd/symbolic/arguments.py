@@ -119,6 +119,11 @@ def entries_of(where: str, what: str, x: object) -> list[Expr]:
     return list(x)
 
 
+def listed(where: str, what: str, x: object) -> list[Any]:
+    """The entries of a list, or a single expression as a list."""
+    return entries_of(where, what, x) if is_listed(x) else [x]
+
+
 def matrix(where: str, what: str, x: object, shape: tuple[int | None, int]) -> Any:
     """A matrix of expressions of that shape, None for any number of rows; a flat list becomes one row."""
     if isinstance(x, sympy.MatrixBase):

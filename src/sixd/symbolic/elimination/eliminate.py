@@ -11,16 +11,8 @@ from typing import Any
 
 from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.lazy import Expr, sympy
-from sixd.symbolic.arguments import (
-    Coordinates,
-    ExprLike,
-    VectorLike,
-    coordinates,
-    entries_of,
-    expression,
-    is_listed,
-    velocities,
-)
+from sixd.symbolic import arguments
+from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
 from sixd.symbolic.echelon import is_zero, tidy
 from sixd.symbolic.elimination.solving import solutions
 
@@ -57,8 +49,8 @@ def solve_for(
     >>> solve_for(y - a * x**2, [x, y])
     {y: a*x**2}
     """
-    q = coordinates(where, q)
-    equations = [expression(where, "phi", e) for e in _listed(where, phi)]
+    q = arguments.coordinates(where, q)
+    equations = [arguments.expression(where, "phi", e) for e in arguments.listed(where, "phi", phi)]
     candidates = q if dependent is None else _members(where, q, dependent)
     for e in equations:
         if not e.has(*q) and not is_zero(e):
@@ -73,12 +65,9 @@ def solve_for(
     return {x: chosen[x] for x in q if x in chosen}
 
 
-def _listed(where: str, phi: VectorLike | ExprLike) -> list[Expr]:
-    return entries_of(where, "phi", phi) if is_listed(phi) else [phi]
-
-
 def _members(where: str, q: tuple[Expr, ...], dependent: Coordinates | Expr) -> tuple[Expr, ...]:
-    members = coordinates(where, [dependent] if not is_listed(dependent) else dependent, "dependent")
+    listed = dependent if arguments.is_listed(dependent) else [dependent]
+    members = arguments.coordinates(where, listed, "dependent")
     for x in members:
         if x not in q:
             raise unknown_name(f"{where}: dependent", "coordinate", str(x), map(str, q))
@@ -147,9 +136,9 @@ def eliminate(
     R**2*ad**2*m/2
     """
     where = "eliminate"
-    q = coordinates(where, q)
-    qd = velocities(where, q, qd, (T,))
-    T, V = expression(where, "T", T), expression(where, "V", V)
+    q = arguments.coordinates(where, q)
+    qd = arguments.velocities(where, q, qd, (T,))
+    T, V = arguments.expression(where, "T", T), arguments.expression(where, "V", V)
     if explicit is None:
         if new is not None:
             raise ModelError(f"{where}: new is passed without explicit, expected both. Give explicit={{x: …, y: …}}.")
@@ -159,7 +148,7 @@ def eliminate(
         table, y = _explicit(where, q, explicit, new)
         _require_satisfied(where, phi, table)
     known = dict(zip(q, qd, strict=True))
-    yd = tuple(known.get(x) or velocities(where, [x], None)[0] for x in y)
+    yd = tuple(known.get(x) or arguments.velocities(where, [x], None)[0] for x in y)
     gamma = sympy.Matrix([table.get(x, x) for x in q])
     G = sympy.Matrix(len(q), len(y), lambda i, j: tidy(gamma[i].diff(y[j])))
     rates = G * sympy.Matrix(len(y), 1, yd)
@@ -174,9 +163,9 @@ def _explicit(
     if not isinstance(explicit, Mapping):
         raise ScalarTypeError(f"{where}: explicit is {explicit!r}, expected a mapping {{coordinate: expression}}.")
     _members(where, q, list(explicit))
-    table = {x: expression(where, f"the expression for {x}", explicit[x]) for x in q if x in explicit}
+    table = {x: arguments.expression(where, f"the expression for {x}", explicit[x]) for x in q if x in explicit}
     kept = tuple(x for x in q if x not in table)
-    y = kept if new is None else coordinates(where, new, "new")
+    y = kept if new is None else arguments.coordinates(where, new, "new")
     for x in y:
         if x in table:
             raise ModelError(f"{where}: new contains {x}, which explicit replaces. Use another symbol.")
@@ -190,7 +179,7 @@ def _explicit(
 
 
 def _require_satisfied(where: str, phi: VectorLike | ExprLike, table: Mapping[Expr, Expr]) -> None:
-    for e in _listed(where, phi):
-        left = expression(where, "phi", e).xreplace(dict(table))
+    for e in arguments.listed(where, "phi", phi):
+        left = arguments.expression(where, "phi", e).xreplace(dict(table))
         if not is_zero(left):
             raise ModelError(f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Fix the map.")

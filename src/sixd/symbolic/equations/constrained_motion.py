@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,9 +96,7 @@ class ConstrainedEquations:
         motion = r"M \ddot q + C \dot q + g + b = u + A^T \lambda"
         rows, projected = r"A \ddot q + \dot A \dot q = \dot c", r"P \ddot q = P M^{-1} (u - C \dot q - g - b)"
 
-        def written(x: Expr) -> str:
-            return latex(x, letters, short=short, digits=digits)
-
+        written = partial(latex, coordinates=letters, short=short, digits=digits)
         blocks = self._blocks(motion, rows, projected)
         return [(heading, [(written(e.lhs), written(e.rhs)) for e in lines]) for heading, lines in blocks]
 
@@ -108,8 +107,11 @@ class ConstrainedEquations:
 _LONG = 300  # operations; factoring longer fractions takes minutes
 
 
-def constrained(system: Equations, tau: VectorLike | None) -> Constrained:
-    """See ``Equations.constrained``."""
+def constrained(system: Equations, tau: VectorLike | None = None) -> Constrained:
+    """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
+
+    The time of prescribed rates is t. Results hold where φ(q) = 0; long ones are not simplified.
+    """
     q, qd, u = (np.array(list(x), dtype=object) for x in (system.q, system.qd, _forces(system, tau, "constrained")))
     solution = dynamics.constrained_dynamics(system, q, qd, u, sympy.Symbol("t") if is_timed(system) else 0)
     written = _written(system)
@@ -127,7 +129,7 @@ def _forces(system: Equations, tau: VectorLike | None, where: str) -> list[Expr]
 
 
 def rate_of_rows(system: Equations) -> Any:
-    """See ``Equations.A_rate``."""
+    """Ȧ (k, nv), the time derivative of A along q̇ (coordinates that are the integrals of the velocities)."""
     if system.nq != system.nv:
         raise ModelError(
             f"A_rate: {system.name!r} has quaternions among its coordinates, expected as many coordinates as "
@@ -140,8 +142,11 @@ def rate_of_rows(system: Equations) -> Any:
     return sympy.Matrix(A.rows, A.cols, [_tidy_if_short(e) for e in rates])
 
 
-def constrained_equations(system: Equations, tau: VectorLike | None) -> ConstrainedEquations:
-    """See ``Equations.constrained_equations``."""
+def constrained_equations(system: Equations, tau: VectorLike | None = None) -> ConstrainedEquations:
+    """M q̈ + C q̇ + g + b = τ + Aᵀλ with A q̈ + Ȧ q̇ = ḃ in symbols, and projected: P q̈ = P M⁻¹(τ - C q̇ - g - b).
+
+    ``tau`` (nv,) are the symbols u1, u2, … if omitted; the multipliers are lambda1, lambda2, …
+    """
     if not system.constraints:
         raise ModelError(
             f"constrained_equations: {system.name!r} has no constraints, expected at least one. Its equations are "
@@ -176,20 +181,14 @@ def _target_rates(system: Equations, constraint: Constraint, time: Symbol) -> li
 
 
 def projections(system: Equations) -> Projections:
-    """See ``Equations.projections``."""
+    """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
     n = system.nv
     projection, written = dynamics.projections(system, np.array(list(system.q), dtype=object))[0], _written(system)
     P = sympy.Matrix(n, n, [written(e) for e in projection.ravel()])
     return Projections(P, P.T)
 
 
-def eliminated(
-    system: Equations,
-    explicit: Mapping[Expr, Expr] | None,
-    new: Coordinates | None,
-    dependent: Coordinates | Expr | None,
-    near: Mapping[Expr, Expr] | None,
-) -> EulerLagrange:
+def eliminated(system: Equations, explicit: Any, new: Coordinates | None, **options: Any) -> EulerLagrange:
     """See ``Equations.eliminate``."""
     if any(system.lossy) or system.nq != system.nv:
         raise ModelError(
@@ -207,7 +206,7 @@ def eliminated(
         kept = [x for x in system.q if x not in explicit]
         new = kept + sorted(fresh, key=str) if fresh else None
     T, V = (p.to_sympy(exact=True) for p in system.form.energies)
-    options: dict[str, Any] = {"dependent": dependent, "near": near, "explicit": explicit, "new": new}
+    options |= {"explicit": explicit, "new": new}
     free = eliminate(T, V, list(system.q), list(system.phi), qd=list(system.qd), **options)
     inputs = free.G.T * system.input_matrix.xreplace(dict(free.map))
     absent: dict[str, Any] = {"dissipation": None, "b": None, "constraints": (), "parameters": (), "bodies": None}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,7 @@ class Derivation:
         force = printing.motion_form(self.equations).partition(" = ")[2]
         blocks = [f"{self.equations.name}: d/dt ∂L/∂q̇ - ∂L/∂q{' + r' * self._resisted} = {force}, L = T - V"]
 
-        def written(x: Expr) -> str:
-            return text(x, letters)
-
+        written = partial(text, names=letters)
         for heading, lines in self._blocks(letters, written, "∂", "d/dt "):
             blocks.append(f"{heading}\n" + aligned([(left, written(right)) for left, right in lines]))
         blocks.append(f"Collected: {printing.motion_form(self.equations)}")
@@ -65,13 +64,11 @@ class Derivation:
 
     def latex(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The steps as LaTeX, one equation a line; ``short`` and ``digits`` as for ``Equations.latex``."""
-        letters = printing.symbol_letters(self.equations)
-        return aligned_latex(line for _, block in self._latex_blocks(letters, short, digits) for line in block)
+        return aligned_latex(line for _, block in self._latex_blocks(short, digits) for line in block)
 
     def markdown(self, *, short: bool = True, digits: int | None = 4) -> str:
         """The steps as Markdown, each below its heading."""
-        letters = printing.symbol_letters(self.equations)
-        blocks = self._latex_blocks(letters, short, digits)
+        blocks = self._latex_blocks(short, digits)
         return printing.paragraphs([f"{heading}:\n\n$$\n{aligned_latex(block)}\n$$" for heading, block in blocks])
 
     def _repr_markdown_(self) -> str:
@@ -90,11 +87,9 @@ class Derivation:
     def _collected(self) -> list[str]:
         return [name for name in printing.chosen_fields(self.equations, ()) if name != "A"]
 
-    def _latex_blocks(
-        self, letters: dict[Expr, str], short: bool, digits: int | None
-    ) -> list[tuple[str, list[tuple[str, str]]]]:
-        def written(x: Expr) -> str:
-            return latex(x, letters, short=short, digits=digits)
+    def _latex_blocks(self, short: bool, digits: int | None) -> list[tuple[str, list[tuple[str, str]]]]:
+        letters = printing.symbol_letters(self.equations)
+        written = partial(latex, coordinates=letters, short=short, digits=digits)
 
         steps = self._blocks(letters, written, r"\partial ", r"\frac{d}{dt} ")
         blocks = [(heading, [(left, written(right)) for left, right in lines]) for heading, lines in steps]
@@ -109,9 +104,8 @@ class Derivation:
         """Headings, and below them left sides in these letters with their expressions."""
         tex = curly != "∂"
 
-        def partial(x: Expr) -> str:
-            below = letters[x]
-            return f"\\frac{{{curly}L}}{{{curly}{below}}}" if tex else f"∂L/∂{below}"
+        def derivative(x: Expr) -> str:
+            return f"\\frac{{{curly}L}}{{{curly}{letters[x]}}}" if tex else f"∂L/∂{letters[x]}"
 
         def numbered(letter: str) -> list[str]:
             return [f"{letter}_{{{k + 1}}}" if tex else f"{letter}[{k + 1}]" for k in range(len(self.tau))]
@@ -123,9 +117,9 @@ class Derivation:
         resistance = [("Damping and friction", list(zip(numbered("b"), self.resistance, strict=True)))]
         return [
             ("Energies", [("T", self.T), ("V", self.V), ("L", self.L)]),
-            ("Momenta", list(zip(map(partial, system.qd), self.dL_dqd, strict=True))),
-            ("Their rates", [(rate + partial(v), x) for v, x in zip(system.qd, self.ddt_dL_dqd, strict=True)]),
-            ("Derivatives of L", list(zip(map(partial, system.q), self.dL_dq, strict=True))),
+            ("Momenta", list(zip(map(derivative, system.qd), self.dL_dqd, strict=True))),
+            ("Their rates", [(rate + derivative(v), x) for v, x in zip(system.qd, self.ddt_dL_dqd, strict=True)]),
+            ("Derivatives of L", list(zip(map(derivative, system.q), self.dL_dq, strict=True))),
             *(resistance if self._resisted else []),
             ("Forces", list(zip(forces, self.tau, strict=True))),
         ]
@@ -147,7 +141,10 @@ def _matrix_lines(name: str, value: Matrix, written: Callable[[Expr], str]) -> l
 
 
 def derivation(system: Equations) -> Derivation:
-    """See ``Equations.derivation``."""
+    """Lagrange's equations step by step: T, V, L, ∂L/∂q̇, its time derivative, ∂L/∂q, collected into M, C, g.
+
+    ``print`` it, or use its fields; ``.latex()`` and ``.markdown()`` are text for papers.
+    """
     if system.nq != system.nv:
         raise ModelError(
             f"derivation: {system.name!r} has quaternions among its coordinates, whose rates are not its velocities, "

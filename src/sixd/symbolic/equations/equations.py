@@ -7,7 +7,7 @@ in a ``ClosedForm``; printing, source code, linearization and constrained motion
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -19,6 +19,7 @@ from sixd.algorithms.constrained.rank import derived
 from sixd.algorithms.derivatives.implicit import factored_forward_dynamics
 from sixd.algorithms.jacobian import jacobian
 from sixd.algorithms.kinematics import body_poses, pose
+from sixd.algorithms.momentum import energy
 from sixd.api.declared import LIBRARY
 from sixd.engine.parameters import with_parameters
 from sixd.errors import ModelError, ScalarTypeError, require_known
@@ -29,12 +30,13 @@ from sixd.model.numbers import substitutions
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
 from sixd.spatial.scalar import Array, Scalar, is_sympy
-from sixd.symbolic.arguments import Coordinates, ExprLike, VectorLike
+from sixd.symbolic.arguments import Coordinates
 from sixd.symbolic.closed_form import ClosedForm
-from sixd.symbolic.equations import constrained_motion, linearization, printing, source_code
-from sixd.symbolic.equations.derivation import Derivation, derivation
-from sixd.symbolic.equations.input_range import InputRange, input_range
-from sixd.symbolic.equations.ring_model import energy_of_bodies, model_constraints, ring_system
+from sixd.symbolic.equations import constrained_motion, printing, source_code
+from sixd.symbolic.equations.derivation import derivation
+from sixd.symbolic.equations.input_range import input_range
+from sixd.symbolic.equations.linearization import linearize
+from sixd.symbolic.equations.ring_model import model_constraints, ring_system
 from sixd.symbolic.equations.snap import Moved
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody
 
@@ -94,10 +96,7 @@ class Equations(System):
         """Matrix (k, nv) of the constraints A q̇ = b(t)."""
         return self._constraint_rows(lambda c, q: c.jacobian(self, q))
 
-    @cached_property
-    def A_rate(self) -> Any:
-        """Ȧ (k, nv), the time derivative of A along q̇ (coordinates that are the integrals of the velocities)."""
-        return constrained_motion.rate_of_rows(self)
+    A_rate = cached_property(constrained_motion.rate_of_rows)
 
     @cached_property
     def phi(self) -> Any:
@@ -135,30 +134,12 @@ class Equations(System):
 
     # constrained and linearized motion ------------------------------------------------------------
 
-    def constrained(self, tau: VectorLike | None = None) -> constrained_motion.Constrained:
-        """Accelerations and multipliers under generalised forces ``tau`` (nv,), by default the symbols u1, u2, …
-
-        The time of prescribed rates is t. Results hold where φ(q) = 0; long ones are not simplified.
-        """
-        return constrained_motion.constrained(self, tau)
-
-    def projections(self) -> constrained_motion.Projections:
-        """P_u = 1 - Aᵀ(A M⁻¹ Aᵀ)⁻¹ A M⁻¹, forces without the part that constraints support, where φ = 0; P = P_uᵀ."""
-        return constrained_motion.projections(self)
-
-    def constrained_equations(self, tau: VectorLike | None = None) -> constrained_motion.ConstrainedEquations:
-        """M q̈ + C q̇ + g + b = τ + Aᵀλ with A q̈ + Ȧ q̇ = ḃ in symbols, and projected: P q̈ = P M⁻¹(τ - C q̇ - g - b).
-
-        ``tau`` (nv,) are the symbols u1, u2, … if omitted; the multipliers are lambda1, lambda2, …
-        """
-        return constrained_motion.constrained_equations(self, tau)
-
-    def input_range(self, lower: VectorLike | ExprLike, upper: VectorLike | ExprLike) -> InputRange:
-        """Generalised forces τ = T(q) f of inputs within a box, lower ≤ f ≤ upper (m,) each: bounds and corners.
-
-        Limits are numbers or symbols; a scalar applies to all inputs.
-        """
-        return input_range(self, lower, upper)
+    constrained = constrained_motion.constrained
+    projections = constrained_motion.projections
+    constrained_equations = constrained_motion.constrained_equations
+    input_range = input_range
+    linearize = linearize
+    derivation = derivation
 
     def eliminate(
         self,
@@ -177,23 +158,8 @@ class Equations(System):
         new : the new coordinates, if they are not among the old ones; by default the symbols that only ``explicit``
             contains, sorted by name.
         """
-        return Equations(self.name, **constrained_motion.eliminated(self, explicit, new, dependent, near)._asdict())
-
-    def linearize(
-        self, q: VectorLike, qd: VectorLike | None = None, f: VectorLike | ExprLike | None = None
-    ) -> linearization.Linear:
-        """(A, B) of ẋ = A x + B u for small deviations x = (δq, δq̇) and u = δf from a state and input force.
-
-        q, qd (n,) and f (m,) are numbers or SymPy expressions; qd and f are zero if omitted. Shapes (2n, 2n), (2n, m).
-        """
-        return linearization.linearize(self, q, qd, f)
-
-    def derivation(self) -> Derivation:
-        """Lagrange's equations step by step: T, V, L, ∂L/∂q̇, its time derivative, ∂L/∂q, collected into M, C, g.
-
-        ``print`` it, or use its fields; ``.latex()`` and ``.markdown()`` are text for papers.
-        """
-        return derivation(self)
+        derived = constrained_motion.eliminated(self, explicit, new, dependent=dependent, near=near)
+        return Equations(self.name, **derived._asdict())
 
     # printing -------------------------------------------------------------------------------------
 
@@ -211,17 +177,8 @@ class Equations(System):
         """The same as Markdown, with a line that explains the letters."""
         return printing.equations_markdown(self, fields, short, digits)
 
-    def code(self, language: str = "python", functions: Sequence[str] = ("inverse_dynamics",)) -> str:
-        """Source code of some of mass_matrix, coriolis_matrix, gravity_force, bias_force, inverse_dynamics.
-
-        "python": plain functions of lists that use only ``math``; common subexpressions are computed once. "c": C99 as
-        ``sixd.export_c`` writes it. Parameters that are symbols become arguments after the others.
-        """
-        return source_code.write_functions(self, language, functions)
-
-    def count_ops(self) -> dict[str, int]:
-        """Operations of M, C, g and b as printed, their total, and the total with common subexpressions shared."""
-        return source_code.count_operations(self)
+    code = source_code.write_functions
+    count_ops = source_code.count_operations
 
     def __str__(self) -> str:
         return printing.equations_text(self)
@@ -348,9 +305,11 @@ class Equations(System):
 
     def energy_row(self, q: Array, qd: Array, *, per: str = "model") -> tuple[Any, ...]:
         """Kinetic and potential energy; of single bodies only if the equations are those of a model."""
-        if per != "model":
-            return energy_of_bodies(self.model, self.name, q, qd, per)
-        return tuple(self.evaluate([self.T, self.V], q, qd))
+        if per == "model":
+            return tuple(self.evaluate([self.T, self.V], q, qd))
+        if self.model is None:
+            raise ModelError(f"energy: {self.name!r} is defined by energies, without bodies. Expected per='model'.")
+        return self.model.apply("energy", energy, q, qd, per=per)
 
     def body_poses_row(self, q: Array) -> Array:
         """Poses (nb, 4, 4) of the model's bodies, or of the bodies to draw."""

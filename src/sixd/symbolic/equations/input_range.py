@@ -28,7 +28,10 @@ class InputRange(NamedTuple):
 
 
 def input_range(system: Equations, lower: VectorLike | ExprLike, upper: VectorLike | ExprLike) -> InputRange:
-    """See ``Equations.input_range``."""
+    """Generalised forces τ = T(q) f of inputs within a box, lower ≤ f ≤ upper (m,) each: bounds and corners.
+
+    Limits are numbers or symbols; a scalar applies to all inputs.
+    """
     T = system.input_matrix
     m = T.cols
     if m > _MOST_INPUTS:

@@ -23,8 +23,13 @@ class Linear(NamedTuple):
     B: Any
 
 
-def linearize(system: Equations, q: VectorLike, qd: VectorLike | None, f: VectorLike | ExprLike | None) -> Linear:
-    """See ``Equations.linearize``."""
+def linearize(
+    system: Equations, q: VectorLike, qd: VectorLike | None = None, f: VectorLike | ExprLike | None = None
+) -> Linear:
+    """(A, B) of ẋ = A x + B u for small deviations x = (δq, δq̇) and u = δf from a state and input force.
+
+    q, qd (n,) and f (m,) are numbers or SymPy expressions; qd and f are zero if omitted. Shapes (2n, 2n), (2n, m).
+    """
     n, m = system.nv, system.input_matrix.shape[1]
     if system.nq != n:
         raise ModelError(f"linearize: {system.name!r} has quaternions, expected coordinates with q̇ = qd.")

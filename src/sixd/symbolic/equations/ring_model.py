@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sixd.algorithms.momentum import energy
 from sixd.constraints.reduced_model import Reduced
-from sixd.errors import ModelError
 from sixd.lazy import sympy
 from sixd.model.constraint import Constraint
 from sixd.model.model import Model
@@ -44,13 +42,6 @@ def ring_force(ring: Ring, x: Scalar) -> Poly:
     """A force or an energy of springs in the ring; springs of orientations have roots, and stay opaque."""
     rooted = is_sympy(x) and x.has(sympy.Piecewise, sympy.atan2)
     return ring.opaque(x) if rooted else ring.convert(x)
-
-
-def energy_of_bodies(model: System | None, name: str, q: Array, qd: Array, per: str) -> Any:
-    """Energies of the bodies of a model, or of their subtrees; raise for the equations of that name without a model."""
-    if model is None:
-        raise ModelError(f"energy: {name!r} is defined by energies, without bodies. Expected per='model'.")
-    return model.apply("energy", energy, q, qd, per=per)
 
 
 def _by_model(name: str) -> Callable[..., Any]:

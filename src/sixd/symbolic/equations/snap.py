@@ -37,11 +37,8 @@ def snap_model(model: Model, tolerance: float) -> tuple[Model, tuple[Moved, ...]
     report: list[Moved] = []
 
     def note(where: str, before: Array, after: Array) -> None:
-        moves = [
-            abs(float(b) - float(a))
-            for a, b in zip(np.ravel(before), np.ravel(after), strict=True)
-            if is_number(a) and a != b
-        ]
+        pairs = zip(np.ravel(before), np.ravel(after), strict=True)
+        moves = [abs(float(b) - float(a)) for a, b in pairs if is_number(a) and a != b]
         if moves:
             report.append(Moved(where, len(moves), max(moves)))
 

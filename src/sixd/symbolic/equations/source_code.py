@@ -23,8 +23,14 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def write_functions(system: Equations, language: str, functions: str | Sequence[str]) -> str:
-    """See ``Equations.code``."""
+def write_functions(
+    system: Equations, language: str = "python", functions: str | Sequence[str] = ("inverse_dynamics",)
+) -> str:
+    """Source code of some of mass_matrix, coriolis_matrix, gravity_force, bias_force, inverse_dynamics.
+
+    "python": plain functions of lists that use only ``math``; common subexpressions are computed once. "c": C99 as
+    ``sixd.export_c`` writes it. Parameters that are symbols become arguments after the others.
+    """
     require_known("code: language", "choice", language, ("python", "c"))
     names = [functions] if isinstance(functions, str) else list(functions)
     for name in names:
@@ -36,7 +42,7 @@ def write_functions(system: Equations, language: str, functions: str | Sequence[
 
 
 def count_operations(system: Equations) -> dict[str, int]:
-    """See ``Equations.count_ops``."""
+    """Operations of M, C, g and b as printed, their total, and the total with common subexpressions shared."""
     fields = {name: list(getattr(system, name)) for name in ("M", "C", "g", "b")}
     # M is symmetric: only its upper triangle is computed
     n = system.nv

@@ -12,19 +12,8 @@ from typing import Any
 
 from sixd.errors import ModelError
 from sixd.lazy import Expr, Matrix, sympy
-from sixd.symbolic.arguments import (
-    Coordinates,
-    ExprLike,
-    MatrixLike,
-    VectorLike,
-    coordinates,
-    entries_of,
-    expression,
-    is_listed,
-    matrix,
-    require_positions,
-    velocities,
-)
+from sixd.symbolic import arguments
+from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 from sixd.symbolic.echelon import Echelon, cleared, echelon, is_zero, tidy
 from sixd.symbolic.integrability.integrals import integral_of_form, integrals_of, is_integral
 
@@ -88,7 +77,7 @@ def is_holonomic(
     (False, 3)
     """
     where = "is_holonomic"
-    positions = coordinates(where, q)
+    positions = arguments.coordinates(where, q)
     A = _matrix_of(where, A, positions, qd)
     # SymPy does not integrate over functions of time: replace them by symbols
     names = {x: sympy.Symbol(x.func.__name__) for x in positions if not isinstance(x, sympy.Symbol)}
@@ -114,14 +103,14 @@ def is_holonomic(
 def _matrix_of(where: str, A: MatrixLike | VectorLike | ExprLike, q: tuple[Expr, ...], qd: Coordinates | None) -> Any:
     """A (k, n): the argument, or the coefficients of expressions in velocities."""
     if qd is None:
-        A = matrix(where, "A", A, (None, len(q)))
+        A = arguments.matrix(where, "A", A, (None, len(q)))
         fix = "Give qd= for constraints written in velocities."
-        require_positions(where, "A", A, velocities(where, q, None), fix)
+        arguments.require_positions(where, "A", A, arguments.velocities(where, q, None), fix)
         return A
-    speeds = velocities(where, q, qd)
-    rows = [expression(where, "a constraint", e) for e in (entries_of(where, "A", A) if is_listed(A) else [A])]
+    speeds = arguments.velocities(where, q, qd)
+    rows = [arguments.expression(where, "a constraint", e) for e in arguments.listed(where, "A", A)]
     A = sympy.Matrix(len(rows), len(q), lambda i, j: sympy.diff(rows[i], speeds[j]))
-    require_positions(where, "A", A, speeds, "The constraints must be linear in the velocities.")
+    arguments.require_positions(where, "A", A, speeds, "The constraints must be linear in the velocities.")
     for i, e in enumerate(rows):
         rest = tidy(e.xreplace(dict.fromkeys(speeds, sympy.Integer(0))))
         if rest != 0:

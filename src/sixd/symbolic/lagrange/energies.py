@@ -13,21 +13,8 @@ import numpy as np
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.lazy import Expr, Matrix, sympy
 from sixd.spatial.rotation import rotation_from_euler
-from sixd.symbolic.arguments import (
-    Coordinates,
-    ExprLike,
-    MatrixLike,
-    VectorLike,
-    coordinates,
-    entries_of,
-    expression,
-    is_listed,
-    matrix,
-    require_positions,
-    time_in,
-    vector,
-    velocities,
-)
+from sixd.symbolic import arguments
+from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 from sixd.symbolic.echelon import is_zero
 from sixd.symbolic.ring.normal_form import canonical
 
@@ -66,21 +53,18 @@ def body_energy(
     (I*thetad**2/2 + m*(xd**2 + yd**2)/2, g*m*y)
     """
     where = "body_energy"
-    q = coordinates(where, q)
-    qd = velocities(where, q, qd)
-    m = expression(where, "mass", mass)
-    p = vector(where, "position", position, (2, 3))
-    require_positions(where, "position", p, qd)
+    q = arguments.coordinates(where, q)
+    qd = arguments.velocities(where, q, qd)
+    m = arguments.expression(where, "mass", mass)
+    p = arguments.vector(where, "position", position, (2, 3))
+    arguments.require_positions(where, "position", p, qd)
     _require_no_time(where, p, q)
-    if p.rows == 2:
-        rotational = _planar(where, angle, rotation, euler, inertia, q, qd)
-    else:
-        rotational = _spatial(where, angle, rotation, euler, inertia, q, qd)
+    rotational = (_planar if p.rows == 2 else _spatial)(where, (angle, rotation, euler), inertia, q, qd)
     v = rate(p, q, qd)
     T = m * canonical(v.dot(v)) / 2 + rotational
     if gravity is None:
         return T, 0 * m
-    g = vector(where, "gravity", gravity, (p.rows,))
+    g = arguments.vector(where, "gravity", gravity, (p.rows,))
     return T, canonical(-m * g.dot(p))
 
 
@@ -90,8 +74,8 @@ def angular_velocity(R: MatrixLike, q: Coordinates, qd: Coordinates | None = Non
     ``frame``: "body" gives its components in body axes (Ṙ = R ω̂), "space" in world axes (Ṙ = ω̂ R).
     """
     where = "angular_velocity"
-    q = coordinates(where, q)
-    qd = velocities(where, q, qd)
+    q = arguments.coordinates(where, q)
+    qd = arguments.velocities(where, q, qd)
     require_known(f"{where}: frame", "choice", frame, ("body", "space"))
     R = _checked_rotation(where, R, qd)
     return _angular_velocity(R, q, qd, frame)
@@ -112,8 +96,8 @@ def _angular_velocity(R: Matrix, q: Sequence[Expr], qd: Sequence[Expr], frame: s
 
 def _checked_rotation(where: str, R: MatrixLike, qd: Sequence[Expr]) -> Any:
     """R (3, 3), checked to be a rotation: orthogonal, with determinant 1."""
-    R = matrix(where, "rotation", R, (3, 3))
-    require_positions(where, "rotation", R, qd)
+    R = arguments.matrix(where, "rotation", R, (3, 3))
+    arguments.require_positions(where, "rotation", R, qd)
     gaps = [*(R.T * R - sympy.eye(3)), R.det() - 1]
     rough = R.has(sympy.Float)  # rounded entries cannot be tested exactly
     if not all(_is_small(e) if rough else is_zero(e) for e in gaps):
@@ -131,38 +115,24 @@ def _is_small(e: Expr) -> bool:
     return bool(value.is_number and abs(value) < 1e-9)  # rotations written by hand have nine digits or more
 
 
-def _planar(
-    where: str,
-    angle: ExprLike | None,
-    rotation: MatrixLike | None,
-    euler: tuple[str, VectorLike] | None,
-    inertia: ExprLike | VectorLike | MatrixLike,
-    q: Sequence[Expr],
-    qd: Sequence[Expr],
-) -> Any:
+def _planar(where: str, orientation: tuple[Any, ...], inertia: Any, q: Sequence[Expr], qd: Sequence[Expr]) -> Any:
     """½ I ω² of a body in the plane."""
+    angle, rotation, euler = orientation
     if rotation is not None or euler is not None:
         raise ModelError(f"{where}: position has 2 components, expected 3 with a rotation. Give angle= in the plane.")
-    if is_listed(inertia):
+    if arguments.is_listed(inertia):
         raise ShapeError(f"{where}: inertia is {inertia!r}, expected one moment about z for a planar body.")
-    I = expression(where, "inertia", inertia)
+    I = arguments.expression(where, "inertia", inertia)
     if angle is None:
         _require_point(where, I == 0, "angle=")
-    theta = sympy.Matrix([expression(where, "angle", 0 if angle is None else angle)])
-    require_positions(where, "angle", theta, qd)
+    theta = sympy.Matrix([arguments.expression(where, "angle", 0 if angle is None else angle)])
+    arguments.require_positions(where, "angle", theta, qd)
     return I * rate(theta, q, qd)[0] ** 2 / 2
 
 
-def _spatial(
-    where: str,
-    angle: ExprLike | None,
-    rotation: MatrixLike | None,
-    euler: tuple[str, VectorLike] | None,
-    inertia: ExprLike | VectorLike | MatrixLike,
-    q: Sequence[Expr],
-    qd: Sequence[Expr],
-) -> Any:
+def _spatial(where: str, orientation: tuple[Any, ...], inertia: Any, q: Sequence[Expr], qd: Sequence[Expr]) -> Any:
     """½ ωᵀIω of a body in space, in body axes."""
+    angle, rotation, euler = orientation
     if angle is not None:
         raise ModelError(f"{where}: position has 3 components, expected 2 with an angle. Give rotation= or euler=.")
     I = _inertia_matrix(where, inertia)
@@ -186,20 +156,20 @@ def rotation_of(
 def _from_euler(where: str, euler: tuple[str, VectorLike], qd: Sequence[Expr]) -> Any:
     if not isinstance(euler, (tuple, list)) or len(euler) != 2 or not isinstance(euler[0], str):
         raise ScalarTypeError(f"{where}: euler is {euler!r}, expected a sequence and its angles: ('ZXZ', (a, b, c)).")
-    angles = vector(where, "the angles of euler", euler[1], (3,))
-    require_positions(where, "the angles of euler", angles, qd)
+    angles = arguments.vector(where, "the angles of euler", euler[1], (3,))
+    arguments.require_positions(where, "the angles of euler", angles, qd)
     R = rotation_from_euler(euler[0], np.array(list(angles), dtype=object))
     return sympy.Matrix(3, 3, list(R.ravel()))
 
 
 def _inertia_matrix(where: str, inertia: ExprLike | VectorLike | MatrixLike) -> Any:
-    if not is_listed(inertia):
-        if expression(where, "inertia", inertia) == 0:
+    if not arguments.is_listed(inertia):
+        if arguments.expression(where, "inertia", inertia) == 0:
             return sympy.zeros(3, 3)
         raise ShapeError(f"{where}: inertia is {inertia!r}, expected three principal moments or a matrix (3, 3).")
     if np.ndim(np.array(inertia, dtype=object)) == 1 or 1 in getattr(inertia, "shape", ()):
-        return sympy.diag(*vector(where, "inertia", entries_of(where, "inertia", inertia), (3,)))
-    I = matrix(where, "inertia", inertia, (3, 3))
+        return sympy.diag(*arguments.vector(where, "inertia", arguments.entries_of(where, "inertia", inertia), (3,)))
+    I = arguments.matrix(where, "inertia", inertia, (3, 3))
     if not all(is_zero(e) for e in I - I.T):
         raise ModelError(f"{where}: inertia is not symmetric, expected I = Iᵀ about the centre of mass.")
     return I
@@ -212,7 +182,7 @@ def _require_point(where: str, is_point: bool, wanted: str) -> None:
 
 def _require_no_time(where: str, p: Matrix, q: Sequence[Expr]) -> None:
     """Raise if a position depends on time explicitly: that part of its velocity would be lost."""
-    if time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
+    if arguments.time_in(p.xreplace({x: sympy.Dummy() for x in q})) is not None:
         raise ModelError(
             f"{where}: the position {list(p)} depends on the time besides the coordinates {list(q)}, expected the "
             f"coordinates alone. Make the driven motion a coordinate with a constraint on its velocity."

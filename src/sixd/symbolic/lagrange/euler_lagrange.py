@@ -17,19 +17,8 @@ from sixd.errors import ModelError, ShapeError, require_known
 from sixd.lazy import Expr, sympy
 from sixd.model.constraint import Constraint
 from sixd.spatial.scalar import Array
-from sixd.symbolic.arguments import (
-    Coordinates,
-    ExprLike,
-    MatrixLike,
-    VectorLike,
-    coordinates,
-    entries_of,
-    expression,
-    is_listed,
-    time_in,
-    velocities,
-    with_dots,
-)
+from sixd.symbolic import arguments
+from sixd.symbolic.arguments import Coordinates, ExprLike, MatrixLike, VectorLike
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.lagrange import plausibility
 from sixd.symbolic.lagrange.drawn_bodies import DrawnBody, read_bodies
@@ -108,20 +97,20 @@ def _coordinates(
     q: Coordinates, qd: Coordinates | None, used: Sequence[Expr]
 ) -> tuple[tuple[list[Expr], list[Expr], list[Expr]], dict[Expr, Expr]]:
     """Symbols of q, qd, qdd, and the symbols that replace functions of time and their derivatives."""
-    positions = coordinates("lagrange", q)
+    positions = arguments.coordinates("lagrange", q)
     rename: dict[Expr, Expr] = {}
     names = [x if isinstance(x, sympy.Symbol) else sympy.Symbol(x.func.__name__) for x in positions]
     speeds = []
-    for x, name, v in zip(positions, names, velocities("lagrange", positions, qd, used), strict=True):
-        speeds.append(v if isinstance(v, sympy.Symbol) else sympy.Symbol(with_dots(str(name))))
+    for x, name, v in zip(positions, names, arguments.velocities("lagrange", positions, qd, used), strict=True):
+        speeds.append(v if isinstance(v, sympy.Symbol) else sympy.Symbol(arguments.with_dots(str(name))))
         if x is not name:  # a function of time
             rename |= {x.diff(x.args[0]): speeds[-1], v: speeds[-1], x: name}
-    return (names, speeds, [sympy.Symbol(with_dots(str(x), "dd")) for x in names]), rename
+    return (names, speeds, [sympy.Symbol(arguments.with_dots(str(x), "dd")) for x in names]), rename
 
 
 def _expression(what: str, x: object, rename: dict[Expr, Expr]) -> Any:
     x = x[0, 0] if isinstance(x, sympy.MatrixBase) and x.shape == (1, 1) else x
-    value = expression("lagrange", what, x)
+    value = arguments.expression("lagrange", what, x)
     if value.has(sympy.I):
         raise ModelError(f"lagrange: {what} is {x}, expected a real expression. Is I meant as a moment of inertia?")
     return as_real(value.doit().xreplace(rename) if rename else value)
@@ -144,7 +133,7 @@ def _forces(b: VectorLike | Mapping[Expr, ExprLike] | None, q: list[Expr], renam
     if b is None:
         return [0] * len(q)
     if not isinstance(b, Mapping):
-        forces = entries_of("lagrange", "b", b)
+        forces = arguments.entries_of("lagrange", "b", b)
         if len(forces) != len(q):
             raise ShapeError(f"lagrange: b has {len(forces)} entries, expected {len(q)}, one for each coordinate.")
         return forces
@@ -154,14 +143,9 @@ def _forces(b: VectorLike | Mapping[Expr, ExprLike] | None, q: list[Expr], renam
     return [names.get(str(x), 0) for x in q]
 
 
-def _relations(
-    constraints: Constraint | ExprLike | Sequence[Constraint | ExprLike],
-    q: list[Expr],
-    qd: list[Expr],
-    rename: dict[Expr, Expr],
-) -> list[Constraint]:
+def _relations(constraints: Any, q: list[Expr], qd: list[Expr], rename: dict[Expr, Expr]) -> list[Constraint]:
     """The constraints; expressions become relations."""
-    listed = constraints if is_listed(constraints) else [constraints]
+    listed = constraints if arguments.is_listed(constraints) else [constraints]
     checked = [c if isinstance(c, Constraint) else _expression("a constraint", c, rename) for c in listed]
     return [c if isinstance(c, Constraint) else make_relation(c, q, qd) for c in checked]
 
@@ -203,13 +187,13 @@ def _require_no_functions(functions: Sequence[Expr], q: list[Expr]) -> None:
         if name in map(str, q):
             raise ModelError(
                 f"lagrange: the energies contain the function {f}, and q the symbol {name}, expected the same in both. "
-                f"Give q=[{f}], or write the energies with the symbols {name} and {with_dots(name)}."
+                f"Give q=[{f}], or write the energies with the symbols {name} and {arguments.with_dots(name)}."
             )
 
 
 def _require_no_time(expressions: Sequence[Expr]) -> None:
     """Raise if the energies depend on time explicitly: the forces of a drive would be lost."""
-    what = time_in(expressions)
+    what = arguments.time_in(expressions)
     if what is not None:
         raise ModelError(
             f"lagrange: the energies depend on the time by {what}, expected coordinates, velocities and parameters "
@@ -256,15 +240,13 @@ def _other_forces(ring: Ring, linear: list[Poly], rest: Poly, loss: Poly, q: lis
 
 def _require_positions(V: Poly, T: Poly, qd: list[Expr]) -> None:
     swapped = all(T.diff(v).is_zero for v in qd)
+    hint = "Are T and V exchanged? T comes first."
+    if not swapped:
+        hint = "Put terms that are linear in velocities into T, with the other sign."
     for v in qd:
         if not V.diff(v).is_zero:
             raise ModelError(
-                f"lagrange: V depends on the velocity {v}, expected a function of the coordinates alone. "
-                + (
-                    "Are T and V exchanged? T comes first."
-                    if swapped
-                    else "Put terms that are linear in velocities into T, with the other sign."
-                )
+                f"lagrange: V depends on the velocity {v}, expected a function of the coordinates alone. {hint}"
             )
 
 

@@ -8,16 +8,8 @@ from typing import Any
 from sixd.errors import ShapeError
 from sixd.lazy import Expr, sympy
 from sixd.spatial.scalar import is_sympy
-from sixd.symbolic.arguments import (
-    Coordinates,
-    VectorLike,
-    coordinates,
-    entries_of,
-    is_listed,
-    require_positions,
-    vector,
-    velocities,
-)
+from sixd.symbolic import arguments
+from sixd.symbolic.arguments import Coordinates, VectorLike
 from sixd.symbolic.echelon import tidy
 
 
@@ -46,10 +38,11 @@ def point_forces(
     [   cos(theta),   sin(theta)]])
     """
     where = "point_forces"
-    q = coordinates(where, q)
-    points = [vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
+    q = arguments.coordinates(where, q)
+    points = [arguments.vector(where, "position", p, (2, 3)) for p in _list_of_vectors(where, "positions", positions)]
+    qd = arguments.velocities(where, q, None)
     for p in points:
-        require_positions(where, "positions", p, velocities(where, q, None), "Forces need positions only.")
+        arguments.require_positions(where, "positions", p, qd, "Forces need positions only.")
     axes = _axes(where, points, positions, directions)
     columns = []
     for p, vectors in zip(points, axes, strict=True):
@@ -68,21 +61,21 @@ def _axes(
     if directions is None:
         return [[sympy.eye(p.rows).col(k) for k in range(p.rows)] for p in points]
     single = len(points) == 1 and not _is_nested(positions)
-    listed = [directions] if single else entries_of(where, "directions", directions)
+    listed = [directions] if single else arguments.entries_of(where, "directions", directions)
     if len(listed) != len(points):
         raise ShapeError(f"{where}: directions has {len(listed)} entries, expected {len(points)}, one for each point.")
     return [
-        [vector(where, "direction", d, (p.rows,)) for d in _list_of_vectors(where, "directions", g)]
+        [arguments.vector(where, "direction", d, (p.rows,)) for d in _list_of_vectors(where, "directions", g)]
         for p, g in zip(points, listed, strict=True)
     ]
 
 
 def _is_nested(x: Any) -> bool:
     """Whether x is a list of vectors rather than one vector."""
-    return not isinstance(x, sympy.MatrixBase) and any(is_listed(e) and not isinstance(e, str) for e in x)
+    return not isinstance(x, sympy.MatrixBase) and any(arguments.is_listed(e) and not isinstance(e, str) for e in x)
 
 
 def _list_of_vectors(where: str, what: str, x: Any) -> list[Expr]:
-    if not is_listed(x) or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
+    if not arguments.is_listed(x) or isinstance(x, str) or (is_sympy(x) and not hasattr(x, "shape")):
         raise ShapeError(f"{where}: {what} is {x!r}, expected a vector, or a list of vectors.")
-    return entries_of(where, what, x) if _is_nested(x) else [x]
+    return arguments.entries_of(where, what, x) if _is_nested(x) else [x]

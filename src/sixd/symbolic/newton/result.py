@@ -6,7 +6,6 @@ Numbers go through compiled code, SymPy expressions through a ring, other scalar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -42,17 +41,11 @@ class NewtonEuler:
     """
 
     def __init__(
-        self,
-        model: System,
-        expressed_in: str,
-        state: tuple[Any, ...],
-        has_forces: bool,
-        arrays: Sequence[Array],
-        ring: RingAlgorithm | None = None,
+        self, model: System, expressed_in: str, state: tuple[Any, ...], has_forces: bool, arrays: Any, ring: Any = None
     ) -> None:
         self.model, self.expressed_in, self.state, self.has_forces = model, expressed_in, state, has_forces
         self.raw = body_dynamics.BodyDynamics(*arrays)  # elements of the ring, if there is one
-        self.ring = ring
+        self.ring: RingAlgorithm | None = ring
         self._shown: dict[str, Array] = {}  # simplified so far
 
     def shown(self, array: Array) -> Array:
@@ -177,11 +170,9 @@ def _listed(x: Any) -> Any:
 
 def _in_ring(model: System, state: tuple[Any, ...], f_ext: ArrayLike | None, expressed_in: str) -> NewtonEuler | None:
     """The result in closed form; None if the ring cannot express it, such as quaternions of any length."""
-    sizes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
-    arguments = [
-        Argument(name, x, (n,), f"{'nq' if name == 'q' else 'nv'} of model {model.name!r}")
-        for (name, n), x in zip(sizes.items(), state, strict=True)
-    ]
+    shapes = (("q", "nq"), ("qd", "nv"), ("qdd", "nv"))
+    named = zip(shapes, state, strict=True)
+    arguments = [Argument(n, x, (getattr(model, s),), f"{s} of model {model.name!r}") for (n, s), x in named]
     if f_ext is not None:
         model.require_bodies("newton_euler")
         arguments.append(Argument("f_ext", f_ext, (model.nb, 6), f"nb, 6 of model {model.name!r}"))

@@ -40,34 +40,22 @@ _NOISE = 1e-14  # numbers below this, relative to the largest of the same quanti
 RULES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "outward": (
         ("ω", "R ω_p + ω_J", r"\omega", r"R\,\omega_p + \omega_J"),
-        (
-            "ω̇",
-            "R ω̇_p + (R ω_p)×ω_J + ω̇_J",
-            r"\dot\omega",
-            r"R\,\dot\omega_p + (R\,\omega_p)\times\omega_J + \dot\omega_J",
-        ),
-        (
-            "v̇",
-            "R (v̇_p + ω̇_p×P + ω_p×(ω_p×P)) + 2 (R ω_p)×v_J + ω_J×v_J + v̇_J",
-            r"\dot v",
-            r"R\,(\dot v_p + \dot\omega_p\times P + \omega_p\times(\omega_p\times P))"
-            r" + 2\,(R\,\omega_p)\times v_J + \omega_J\times v_J + \dot v_J",
-        ),
+        ("ω̇", "R ω̇_p + (R ω_p)×ω_J + ω̇_J",
+         r"\dot\omega", r"R\,\dot\omega_p + (R\,\omega_p)\times\omega_J + \dot\omega_J"),
+        ("v̇", "R (v̇_p + ω̇_p×P + ω_p×(ω_p×P)) + 2 (R ω_p)×v_J + ω_J×v_J + v̇_J",
+         r"\dot v", r"R\,(\dot v_p + \dot\omega_p\times P + \omega_p\times(\omega_p\times P))"
+                    r" + 2\,(R\,\omega_p)\times v_J + \omega_J\times v_J + \dot v_J"),
         ("v̇_C", "v̇ + ω̇×c + ω×(ω×c)", r"\dot v_C", r"\dot v + \dot\omega\times c + \omega\times(\omega\times c)"),
         ("F", "m v̇_C", "F", r"m\,\dot v_C"),
         ("N", "I_C ω̇ + ω×(I_C ω)", "N", r"I_C\,\dot\omega + \omega\times I_C\,\omega"),
     ),
     "inward": (
         ("f", "F<W><F> + Σ Rᵀf of the children", "f", r"F<W><F> + \sum R^T f_{\text{child}}"),
-        (
-            "n",
-            "N + c×<B><N> + Σ (Rᵀn + P×Rᵀf) of the children",
-            "n",
-            r"N + c\times <B><N> + \sum (R^T n + P\times R^T f)_{\text{child}}",
-        ),
+        ("n", "N + c×<B><N> + Σ (Rᵀn + P×Rᵀf) of the children",
+         "n", r"N + c\times <B><N> + \sum (R^T n + P\times R^T f)_{\text{child}}"),
     ),
     "torque": (("τ", "<G>Sᵀ[n; f]<M><E>", r"\tau", r"<G>S^T \begin{bmatrix} n \\ f \end{bmatrix}<M><E>"),),
-}
+}  # fmt: skip
 # parts of the rules that depend on the result: weight, other forces and moments, passive joint forces, and coordinates
 # y of a reduced model, q̇ = G ẏ
 _PARTS = {
@@ -163,16 +151,9 @@ class NewtonEulerSteps:
 
     def _rules(self, stage: str, column: int) -> list[tuple[str, str]]:
         """(left, right) of the equations of a stage, as text (column 0) or LaTeX (2)."""
-        base, forces = self.gravity == "base", self.result.has_forces
-        present = {
-            "<W>": not base,
-            "<F>": forces,
-            "<N>": forces,
-            "<M>": _is_passive(self.result.model),
-            "<G>": isinstance(self.result.model, Reduced),
-            "<E>": isinstance(self.result.model, Reduced),
-            "<B>": not base,
-        }
+        base, forces, reduced = self.gravity == "base", self.result.has_forces, isinstance(self.result.model, Reduced)
+        present = {"<W>": not base, "<B>": not base, "<F>": forces, "<N>": forces, "<G>": reduced, "<E>": reduced}
+        present["<M>"] = _is_passive(self.result.model)
         rules = []
         for rule in RULES[stage]:
             right = rule[column + 1]
@@ -260,16 +241,9 @@ def make_steps(result: NewtonEuler, gravity: str) -> NewtonEulerSteps:
         masses = [tree.inertia[i][5, 5] for i in tree.bodies]
         weight = np.array([g * m for g, m in zip(raw.gravity, masses, strict=True)]).reshape(raw.F.shape)
         values = raw._replace(vd=raw.vd - raw.gravity, vd_com=raw.vd_com - raw.gravity, F=raw.F - weight)
-    steps = [
-        NewtonEulerStep("outward", name, k + 1, field, show(getattr(values, field)[k]))
-        for k, name in enumerate(names)
-        for field in OUTWARD
-    ]
-    steps += [
-        NewtonEulerStep("inward", names[k], k + 1, field, show(getattr(values, field)[k]))
-        for k in reversed(range(len(names)))
-        for field in INWARD
-    ]
+    order = [("outward", k, field) for k in range(len(names)) for field in OUTWARD]
+    order += [("inward", k, field) for k in reversed(range(len(names))) for field in INWARD]
+    steps = [NewtonEulerStep(stage, names[k], k + 1, f, show(getattr(values, f)[k])) for stage, k, f in order]
     for joint in model.joint_names:
         own = model.v_slice(joint)
         steps.append(NewtonEulerStep("torque", joint, own.start + 1, "tau", show(raw.tau[own])))

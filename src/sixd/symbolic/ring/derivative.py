@@ -68,17 +68,8 @@ def as_real(expr: Expr) -> Any:
 
 def _real_functions() -> tuple[Expr, ...]:
     """Functions whose derivatives SymPy writes differently for complex symbols."""
-    return (
-        sympy.Abs,
-        sympy.sign,
-        sympy.Max,
-        sympy.Min,
-        sympy.Heaviside,
-        sympy.re,
-        sympy.im,
-        sympy.conjugate,
-        sympy.arg,
-    )
+    names = ("Abs", "sign", "Max", "Min", "Heaviside", "re", "im", "conjugate", "arg")
+    return tuple(getattr(sympy, name) for name in names)
 
 
 def _real_symbols(expr: Expr) -> dict[Expr, Expr]:

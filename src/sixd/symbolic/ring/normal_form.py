@@ -43,7 +43,10 @@ def _normal(expr: Expr, bits: int) -> Poly:
     """The element of some ring that represents the function, the same however the function is written."""
     try:
         poly = Ring(bits=bits, kind="tame").convert(expr)
-        if _largest_degree(poly) <= LARGEST_MULTIPLE:
+        # the largest multiple of a base angle in the polynomial
+        powers = [dict(poly.ring.exponents(k)) for k in poly.terms]
+        degrees = [p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()]
+        if max(degrees, default=0) <= LARGEST_MULTIPLE:
             return poly
     except UntameAngle:
         pass
@@ -53,12 +56,6 @@ def _normal(expr: Expr, bits: int) -> Poly:
     result = _without_waves(waves.convert(expr), target)
     target.inexact |= waves.inexact
     return result
-
-
-def _largest_degree(poly: Poly) -> int:
-    """The largest multiple of a base angle in the polynomial."""
-    powers = [dict(poly.ring.exponents(k)) for k in poly.terms]
-    return max((p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()), default=0)
 
 
 def _has_quotients(expr: Expr) -> bool:

@@ -34,9 +34,7 @@ def readable(poly: Poly, parallel: Sequence[Sequence[Expr]] = ()) -> Any:
     """
     poly = builder(poly.ring).shown(poly.normalized())
     poly = Poly(poly.ring, dict(sorted(poly.terms.items())), poly.den)  # the result must not depend on their order
-    if len(poly.terms) < 2:
-        return poly.to_sympy()
-    return _writer(poly.ring, parallel).written(poly)
+    return poly.to_sympy() if len(poly.terms) < 2 else _writer(poly.ring, parallel).written(poly)
 
 
 def _writer(ring: Ring, parallel: Sequence[Sequence[Expr]]) -> Writer:

@@ -86,11 +86,8 @@ def broken(line: str, columns: int) -> list[str]:
             column += not unicodedata.combining(c)
             if column > columns:
                 break
-            if (
-                k > 3
-                and line[k : k + 3] in (" + ", " - ")
-                and (best is None or depth <= best[1] or column < columns / 3)
-            ):
+            is_sign = k > 3 and line[k : k + 3] in (" + ", " - ")
+            if is_sign and (best is None or depth <= best[1] or column < columns / 3):
                 best = (k, depth)
         if best is None:
             break
