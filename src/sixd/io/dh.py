@@ -63,17 +63,11 @@ def from_dh(
         row = _checked_row(f"from_dh: row {k}", row)
         alpha, a, d, theta = (row.get(key, 0) for key in _PARAMETERS)
         across, along = screw(0, alpha, a), screw(2, theta, d)
-        modified = convention == "modified"
-        builder.add_body(
-            f"link{k}",
-            parent,
-            _JOINTS[row.get("joint", "revolute")],
-            placement=compose(across, along) if modified else along,
-            inertia=Inertia(row.get("mass", 0.0), row.get("com", (0, 0, 0)), row.get("inertia", (0, 0, 0))),
-            joint_name=f"joint{k}",
-            link_pose=None if modified else across,
-            **{key: row[key] for key in _OPTIONS if key in row},
-        )
+        pose, link_pose = (compose(across, along), None) if convention == "modified" else (along, across)
+        inertia = Inertia(row.get("mass", 0.0), row.get("com", (0, 0, 0)), row.get("inertia", (0, 0, 0)))
+        options: dict[str, Any] = {key: row[key] for key in _OPTIONS if key in row}
+        options |= {"placement": pose, "inertia": inertia, "joint_name": f"joint{k}", "link_pose": link_pose}
+        builder.add_body(f"link{k}", parent, _JOINTS[row.get("joint", "revolute")], **options)
         parent = f"link{k}"
     if tool is not None:
         builder.add_frame("tool", parent, placement(tool) if np.shape(tool) == (3,) else tool)

@@ -52,9 +52,8 @@ class Source(NamedTuple):
         if self.folder is None:
             return ()
         try:
-            return tuple(
-                dict.fromkeys([self.folder, self.folder.resolve(), (self.folder / self.name).resolve().parent])
-            )
+            linked = self.folder.resolve(), (self.folder / self.name).resolve().parent
+            return tuple(dict.fromkeys([self.folder, *linked]))
         except (OSError, RuntimeError, ValueError):
             return (self.folder,)
 
@@ -144,17 +143,12 @@ def _foreign(data: bytes) -> str | None:
         tag in head for tag in (b"<robot", b"<mujoco", b"<sdf")
     ):
         return "an HTML page, such as a server's error message. Download the file itself (its raw form)."
-    if _is_binary_stl(data) or (head.lstrip().startswith(b"solid") and b"facet" in head):
+    is_binary_stl = len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+    if is_binary_stl or (head.lstrip().startswith(b"solid") and b"facet" in head):
         return "a mesh (STL). Name the robot file that uses it."
     if b"\0" in text[:4000] and not text.startswith(UTF16):
         return "binary. Name the robot file."
-    if b"<" not in data:
-        return "neither XML nor a .mat file. Is it the right one?"
-    return None
-
-
-def _is_binary_stl(data: bytes) -> bool:
-    return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+    return "neither XML nor a .mat file. Is it the right one?" if b"<" not in data else None
 
 
 def unused_name(name: str, used: Collection[str]) -> str:

@@ -8,18 +8,17 @@ limits.
 from __future__ import annotations
 
 import importlib.util
-import os
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sixd import file_limits
 from sixd.errors import LoadError, MissingPackageError, ScalarTypeError, unknown_name
 from sixd.io.files import Source
-from sixd.io.urdf.meshes import is_file, package_roots
+from sixd.io.urdf.meshes import Folders, is_file, package_roots
 from sixd.io.urdf.spelling import find_xacro
 from sixd.io.xml import Element, parse
 
@@ -41,12 +40,7 @@ def is_xacro(source: Source, root: Element, arguments: Mapping[str, object] | No
 
 
 def expand(
-    source: Source,
-    arguments: Mapping[str, object] | None,
-    package_dirs: Iterable[str | os.PathLike[str]],
-    *,
-    trust: bool,
-    all_known: bool,
+    source: Source, arguments: Mapping[str, object] | None, package_dirs: Folders, *, trust: bool, all_known: bool
 ) -> Source:
     """Return the expanded document, in the folder of the xacro file; ``all_known`` refuses unknown arguments."""
     if not trust:

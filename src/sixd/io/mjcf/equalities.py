@@ -27,16 +27,15 @@ def equality_elements(model: Model, joints: dict[str, str], site: Site) -> list[
     """Return the constraints as elements; ``joints`` are the names in the file of joints with one coordinate."""
     elements: list[str] = []
     for c in model.constraints:
+        kinds = [w for w in ("weld", "point", "axis") if isinstance(c, Loop) and set(c.directions) == set(WORDS[w])]
         if isinstance(c, Mimic):
-            elements.append(_relation(joints[c.joint], joints[c.source], (float(c.offset), float(c.multiplier))))
-        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["weld"]):
-            elements.append(_between("weld", site(c.frame_a), site(c.frame_b)))
-        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["point"]):
-            elements.append(_between("connect", site(c.frame_a), site(c.frame_b)))
-        elif isinstance(c, Loop) and set(c.directions) == set(WORDS["axis"]):
-            elements.append(_between("connect", site(c.frame_a), site(c.frame_b)))
-            along = placement((0, 0, _ALONG_AXIS))
-            elements.append(_between("connect", site(c.frame_a, along), site(c.frame_b, along)))
+            factors = float(c.offset), float(c.multiplier)
+            elements.append(relation_element(joints[c.joint], joints[c.source], factors))
+        elif isinstance(c, Loop) and kinds:
+            elements.append(_between("weld" if kinds == ["weld"] else "connect", site(c.frame_a), site(c.frame_b)))
+            if kinds == ["axis"]:
+                along = placement((0, 0, _ALONG_AXIS))
+                elements.append(_between("connect", site(c.frame_a, along), site(c.frame_b, along)))
         else:
             elements.append(_coupling(model, c, joints))
     return elements
@@ -46,11 +45,11 @@ def _coupling(model: Model, c: Constraint, joints: dict[str, str]) -> str:
     """Return a coupling of two joints by a polynomial, or one that locks a joint."""
     if isinstance(c, Coupling) and len(c.dependent) == 1 and all(name in joints for name in c.joints):
         if isinstance(c.function, Constant) and not c.independent:
-            return _relation(joints[c.dependent[0]], None, (c.function.value,))
+            return relation_element(joints[c.dependent[0]], None, (c.function.value,))
         if isinstance(c.function, Polynomial) and len(c.independent) == 1:
             coefficients = _about_zero(c.function)
             if len(coefficients) <= _MOST_COEFFICIENTS:
-                return _relation(joints[c.dependent[0]], joints[c.independent[0]], coefficients)
+                return relation_element(joints[c.dependent[0]], joints[c.independent[0]], coefficients)
     hint = ""
     if isinstance(c, Loop):
         hint = "It has loops in directions 'point', 'axis' and 'weld'; in planar mechanisms 'point' is enough. "
@@ -68,12 +67,7 @@ def _about_zero(function: Polynomial) -> tuple[float, ...]:
     )
 
 
-def follower_element(follower: str, joint: str, multiplier: float) -> str:
-    """Return the equality that makes the slide of a screw, or of a rack, follow its hinge."""
-    return _relation(follower, joint, (0.0, multiplier))
-
-
-def _relation(joint: str, source: str | None, coefficients: tuple[float, ...]) -> str:
+def relation_element(joint: str, source: str | None, coefficients: tuple[float, ...]) -> str:
     """Return q[joint] = Σ coefficients[k] q[source]^k."""
     second = "" if source is None else f" joint2={quoteattr(source)}"
     polynomial = [*coefficients, *[0.0] * (_MOST_COEFFICIENTS - len(coefficients))]

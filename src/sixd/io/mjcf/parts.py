@@ -10,18 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixd.model import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from sixd.model import Joint, joints
 from sixd.spatial.scalar import Array
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -56,25 +45,25 @@ SLIDES_AND_BALL = (
 
 def parts_of(joint: Joint) -> tuple[JointPart, ...]:
     """Return the parts of a joint in order, () for a joint that MJCF cannot hold."""
-    if type(joint) is Revolute:
+    if type(joint) is joints.Revolute:
         return (_scalar("", "hinge", joint.axis, 0),)
-    if type(joint) is Prismatic:
+    if type(joint) is joints.Prismatic:
         return (_scalar("", "slide", joint.axis, 0),)
-    if type(joint) is Spherical:
+    if type(joint) is joints.Spherical:
         return (JointPart("", "ball", Z, slice(0, 4), slice(0, 3)),)
-    if type(joint) is Free:
+    if type(joint) is joints.Free:
         return (JointPart("", "free", Z, slice(0, 7), slice(0, 6)),)
-    if type(joint) is Universal:
+    if type(joint) is joints.Universal:
         return _scalar("x", "hinge", X, 0), _scalar("y", "hinge", Y, 1)
-    if type(joint) is Cylindrical:
+    if type(joint) is joints.Cylindrical:
         return _scalar("turn", "hinge", joint.axis, 0), _scalar("slide", "slide", joint.axis, 1)
-    if type(joint) is Planar:
+    if type(joint) is joints.Planar:
         along_x, along_y, normal = joint.plane.T
         slides = _scalar("x", "slide", along_x, 1), _scalar("y", "slide", along_y, 2)
         return (*slides, _scalar("turn", "hinge", normal, 0))
-    if type(joint) is Helical:
+    if type(joint) is joints.Helical:
         return _scalar("turn", "hinge", joint.axis, 0), _follower(joint.axis, joint.pitch)
-    if type(joint) is RackAndPinion:  # the rack is fixed in the parent: the slide comes first
+    if type(joint) is joints.RackAndPinion:  # the rack is fixed in the parent: the slide comes first
         return _follower(Y, -joint.radius), _scalar("turn", "hinge", X, 0)
     return ()
 

@@ -118,16 +118,11 @@ class _MjcfReader:
         else:
             R = axis_rotation(axis, -c.qpos0[iq]) if c.qpos0[iq] else np.eye(3)
             joint, pose = Revolute(axis), pose @ placement(anchor, R=R)
-        self.builder.add_body(
-            link,
-            parent,
-            joint,
-            placement=pose,
-            inertia=inertia,
-            joint_name=self.joint_names[j],
-            link_pose=placement(-anchor) if anchor.any() and kind != FREE else None,
-            **self._properties(j, joint),
-        )
+        options = self._properties(j, joint)
+        if anchor.any() and kind != FREE:
+            options["link_pose"] = placement(-anchor)
+        name = self.joint_names[j]
+        self.builder.add_body(link, parent, joint, placement=pose, inertia=inertia, joint_name=name, **options)
 
     def _properties(self, j: int, joint: Joint) -> dict[str, Any]:
         c = self.compiled
@@ -198,9 +193,7 @@ def _coordinates(compiled: MjModel, j: int, q: Array) -> Array:
     first, kind = compiled.jnt_qposadr[j], compiled.jnt_type[j]
     if kind == FREE:
         return np.concatenate([_unit(q[first + 3 : first + 7]), q[first : first + 3]])
-    if kind == BALL:
-        return _unit(q[first : first + 4])
-    return q[first : first + 1]
+    return _unit(q[first : first + 4]) if kind == BALL else q[first : first + 1]
 
 
 def _unit(quaternion: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.files import unused_name
 from sixd.io.mjcf.elements import Losses, fixed_inertial_element, inertial_element, joint_element, pose_attributes
-from sixd.io.mjcf.equalities import equality_elements, follower_element
+from sixd.io.mjcf.equalities import equality_elements, relation_element
 from sixd.io.mjcf.links import Link, Member, links_of
 from sixd.io.mjcf.parts import JointPart
 from sixd.io.mjcf.shapes import Shapes
@@ -99,11 +99,8 @@ class _MjcfWriter:
         yield from bodies
         yield "  </worldbody>"
         yield from _section("equality", equalities)
-        keys = [
-            f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>"
-            for n, q in self.model.configurations.items()
-            if n != FILE or not self._is_qpos0(q)
-        ]
+        kept = {n: q for n, q in self.model.configurations.items() if n != FILE or not self._is_qpos0(q)}
+        keys = [f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in kept.items()]
         yield from _section("keyframe", keys if self.model.nq else [])
         yield "</mujoco>"
 
@@ -144,7 +141,7 @@ class _MjcfWriter:
             for part in parts:
                 if part.multiplier is not None and hinge is not None:
                     names = self.names[body, part.suffix], self.names[body, hinge.suffix]
-                    yield follower_element(*names, part.multiplier)
+                    yield relation_element(*names, (0.0, part.multiplier))
 
     def _qpos(self, q: Array) -> Array:
         """Return a configuration in the order and conventions of the file."""

@@ -7,7 +7,6 @@ Nothing is fetched: ``http://…`` is refused. ``model://NAME`` is a folder or f
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from urllib.parse import unquote, urlparse
 from sixd.errors import LoadError
 from sixd.io.files import read_source, refuse_foreign
 from sixd.io.sdf.values import text_in
-from sixd.io.urdf.meshes import is_file, package_roots
+from sixd.io.urdf.meshes import Folders, is_file, package_roots
 from sixd.io.xml import Element, parse
 
 NEWEST = (1, 12)
@@ -52,7 +51,7 @@ def read_version(sdf: Element) -> tuple[int, int]:
 class Includes:
     """Finds and parses the files that a document includes, each once."""
 
-    package_dirs: list[str | os.PathLike[str]]
+    package_dirs: Folders
     count: int = 0
     roots: list[Element] = field(default_factory=list)  # of the files read, each once
     _parsed: dict[Path, Element] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -93,12 +93,8 @@ def reverse(connection: Connection, motion: JointMotion) -> JointMotion:
     joint, axes = motion.joint, [-a for a in motion.axes]
     if isinstance(joint, Fixed):
         return motion
-    if isinstance(joint, Revolute):
-        return JointMotion(Revolute(axes[0], continuous=joint.continuous), axes)
-    if isinstance(joint, Prismatic):
-        return JointMotion(Prismatic(axes[0]), axes)
-    if isinstance(joint, Helical):
-        return JointMotion(Helical(axes[0], joint.pitch), axes)
+    if isinstance(joint, (Revolute, Prismatic, Helical)):
+        return JointMotion(replace(joint, axis=axes[0]), axes)
     raise connection.element.error(
         f"the tree of links needs joint {connection.name!r} ({connection.kind}) in reverse, from child to parent, "
         f"which this type does not allow. Exchange its parent and child."

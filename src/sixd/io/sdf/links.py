@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from sixd.errors import LoadError, SixdError
 from sixd.io.sdf.frames import FrameGraph
 from sixd.io.sdf.scopes import Scope, SdfElement
 from sixd.io.sdf.values import flag_attribute, flag_in, number_in, numbers_in, read_pose, text_in
-from sixd.io.urdf.meshes import find_mesh
+from sixd.io.urdf.meshes import Folders, find_mesh
 from sixd.io.xml import Element
 from sixd.model import Shape
 from sixd.model.parts import Finding
@@ -23,10 +22,9 @@ from sixd.spatial.scalar import Array
 from sixd.spatial.transform import compose, placement
 
 _WATER = 1000.0  # kg/m³, SDF's default density
-_SOLIDS = {
-    "box": shapes.box, "sphere": shapes.sphere, "cylinder": shapes.cylinder,
-    "capsule": shapes.capsule, "ellipsoid": shapes.ellipsoid, "cone": shapes.cone,
-}  # fmt: skip
+_SOLIDS: dict[str, Callable[..., Inertia]] = {
+    kind: getattr(shapes, kind) for kind in ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone")
+}
 _DIAGONAL = ("ixx", "iyy", "izz")
 
 
@@ -66,7 +64,7 @@ def _from_collisions(link: Element, inertial: Element, pose_of: Callable[[Elemen
                 f"{', '.join(_SOLIDS)}. Write <mass> and <inertia>."
             )
         try:
-            solid = _SOLIDS[shape.tag](*_sizes(shape), density=number_in(collision, "density", usual))  # type: ignore[operator]
+            solid = _SOLIDS[shape.tag](*_sizes(shape), density=number_in(collision, "density", usual))
         except LoadError:
             raise
         except SixdError as error:
@@ -98,9 +96,7 @@ def not_carried(link: Element) -> list[str]:
 # shapes to draw -----------------------------------------------------------------------------------
 
 
-def read_shape(
-    visual: Element, package_dirs: list[str | os.PathLike[str]], folders: Sequence[Path]
-) -> tuple[Shape, Array] | None:
+def read_shape(visual: Element, package_dirs: Folders, folders: Sequence[Path]) -> tuple[Shape, Array] | None:
     """Return the shape of a ``<visual>`` and its pose in the visual's frame; None for a kind that is not drawn."""
     shape = _geometry(visual)
     if shape is None:

@@ -9,7 +9,6 @@ from sixd.errors import LoadError
 from sixd.io.sdf.frames import WORLD, FrameGraph, Node
 from sixd.io.sdf.scopes import ModelFrame, Scope, SdfElement, joint_key
 from sixd.io.sdf.values import Pose, read_pose, text_in
-from sixd.io.xml import Element
 from sixd.spatial.transform import compose, inverse_pose
 
 
@@ -92,15 +91,10 @@ def _canonical(frame: ModelFrame, scope: Scope) -> str:
 
 def _attached_to(scope: Scope, part: SdfElement) -> str:
     name = part.element.attributes.get("attached_to", "").strip()
-    return scope.resolve(part.element, name, part.home, _what(part.element, "attached_to")) if name else part.home
+    what = f"<{part.element.tag} name={part.element.text('name')!r}>: attached_to"
+    return scope.resolve(part.element, name, part.home, what) if name else part.home
 
 
 def _on(scope: Scope, pose: Pose, home: str, usual: str) -> str:
     """Return the frame that a pose is relative to: the one it names, or the usual one."""
-    if not pose.relative_to:
-        return usual
-    return scope.resolve(pose.element, pose.relative_to, home, "relative_to")
-
-
-def _what(element: Element, attribute: str) -> str:
-    return f"<{element.tag} name={element.text('name')!r}>: {attribute}"
+    return usual if not pose.relative_to else scope.resolve(pose.element, pose.relative_to, home, "relative_to")

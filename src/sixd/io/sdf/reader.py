@@ -8,8 +8,7 @@ lights and collisions are skipped.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
@@ -29,6 +28,7 @@ from sixd.io.sdf.poses import frame_graph, joint_end
 from sixd.io.sdf.scopes import Scope, SdfElement, collect
 from sixd.io.sdf.spelling import sdf_spelling
 from sixd.io.sdf.values import numbers_in
+from sixd.io.urdf.meshes import Folders
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder
 from sixd.model.parts import Finding
@@ -39,13 +39,7 @@ from sixd.spatial.transform import compose, placement
 _HARMLESS = {"drake:collision_filter_group", "drake:controller_gains"}
 
 
-def read_sdf(
-    source: Source,
-    sdf: Element,
-    *,
-    floating_base: bool | None = None,
-    package_dirs: Iterable[str | os.PathLike[str]] = (),
-) -> Model:
+def read_sdf(source: Source, sdf: Element, *, floating_base: bool | None = None, package_dirs: Folders = ()) -> Model:
     """Return the model of a parsed ``<sdf>``: all its models, with their poses in the file at q = neutral."""
     path = () if source.folder is None else ((source.folder / source.name).resolve(),)
     document = Document(read_version(sdf), source.folders, path)
@@ -70,7 +64,7 @@ def _model_name(world: Scope, source: Source) -> str:
 class _SdfReader:
     """Adds links, joints and frames to a builder and collects the findings about them."""
 
-    def __init__(self, world: Scope, name: str, package_dirs: list[str | os.PathLike[str]]) -> None:
+    def __init__(self, world: Scope, name: str, package_dirs: Folders) -> None:
         self.world, self.package_dirs = world, package_dirs
         self.graph = frame_graph(world)
         gravity = numbers_in(world.element, "gravity", 3, (0.0, 0.0, -9.81)) if world.element.tag == "world" else None

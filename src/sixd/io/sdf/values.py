@@ -91,9 +91,8 @@ def read_pose(owner: Element) -> Pose:
         largest = np.abs(quaternion).max()
         if largest == 0:
             raise element.error("<pose> has a zero quaternion, expected a rotation. Write 0 0 0 1 for none.")
-        return Pose(
-            placement(values[:3], R=tidy_rotation(quaternion_to_rotation(quaternion / largest))), frame, element
-        )
+        R = tidy_rotation(quaternion_to_rotation(quaternion / largest))
+        return Pose(placement(values[:3], R=R), frame, element)
     values = np.array(element.content_numbers(6))
     angles = np.deg2rad(values[3:]) if flag_attribute(element, "degrees") else values[3:]
     return Pose(placement(values[:3], R=tidy_rotation(rotation_from_rpy(angles))), frame, element)

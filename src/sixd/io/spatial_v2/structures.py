@@ -16,18 +16,8 @@ import numpy as np
 from sixd.errors import LoadError, ModelError, ScalarTypeError, ShapeError
 from sixd.io.spatial_v2.drawing import read_appearance
 from sixd.io.spatial_v2.matlab import count, sampled, scalar, square, vector
-from sixd.model import (
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Model,
-    ModelBuilder,
-    Prismatic,
-    RackAndPinion,
-    Revolute,
-    Spherical,
-)
+from sixd.model import Model, ModelBuilder
+from sixd.model.joints import Cylindrical, Free, Helical, Joint, Prismatic, RackAndPinion, Revolute, Spherical
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, is_sympy
 from sixd.spatial.transform import make_pose, pose_from_transform, transform_from_pose
@@ -228,14 +218,9 @@ def from_structure(model: Mapping[str, Any], *, name: str = "spatial_v2") -> Mod
     parts = read("load", model, several=True)
     builder = ModelBuilder(name, parts.gravity)
     for k, parent in enumerate(parts.parent):
-        builder.add_body(
-            f"body{k + 1}",
-            f"body{parent}" if parent else "world",
-            parts.joints[k],
-            placement=parts.placement[k],
-            inertia=_lamina(parts.inertia[k]) if parts.dimension == 3 else Inertia.from_matrix(parts.inertia[k]),
-            joint_name=f"joint{k + 1}",
-        )
+        inertia = _lamina(parts.inertia[k]) if parts.dimension == 3 else Inertia.from_matrix(parts.inertia[k])
+        options: dict[str, Any] = {"placement": parts.placement[k], "inertia": inertia, "joint_name": f"joint{k + 1}"}
+        builder.add_body(f"body{k + 1}", f"body{parent}" if parent else "world", parts.joints[k], **options)
     builder.visuals += read_appearance("load", model.get("appearance"), parts.count)
     return builder.build()
 

@@ -30,9 +30,7 @@ def read_joint(joint: Element) -> Joint:
         raise axis.error(f'joint {name!r} has axis {direction}, expected a direction. Write xyz="0 0 1", say.')
     if kind == "prismatic":
         return Prismatic(direction)
-    if kind == "planar":
-        return Planar(direction)
-    return Revolute(direction, continuous=kind == "continuous")
+    return Planar(direction) if kind == "planar" else Revolute(direction, continuous=kind == "continuous")
 
 
 def read_dynamics(joint: Element) -> dict[str, float]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sixd.io.urdf.meshes import find_mesh
+from sixd.io.urdf.meshes import Folders, find_mesh
 from sixd.io.urdf.origin import read_origin
 from sixd.io.xml import Element
 from sixd.model import Shape
@@ -62,7 +61,7 @@ def read_color(material: Element | None, known: dict[str, Element]) -> tuple[flo
     return None if color is None else tuple(color.numbers("rgba", 4))
 
 
-def read_shape(visual: Element, package_dirs: list[str | os.PathLike[str]], folders: Sequence[Path]) -> Shape | None:
+def read_shape(visual: Element, package_dirs: Folders, folders: Sequence[Path]) -> Shape | None:
     """Return the shape of a ``<visual>``; None for an unknown kind, since it has no effect on the dynamics."""
     geometry = visual.find("geometry")
     if geometry is None or not geometry.children:

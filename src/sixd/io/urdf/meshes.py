@@ -14,7 +14,10 @@ _LONGEST = 8
 _SEARCH_PATHS = ("ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
 
-def find_mesh(name: str, package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path] = ()) -> str:
+Folders = Iterable[str | os.PathLike[str]]
+
+
+def find_mesh(name: str, package_dirs: Folders, folders: Sequence[Path] = ()) -> str:
     """Return the file of ``package://PACKAGE/PATH``, ``file://…`` or a path; the name itself if it is not found.
 
     ``folders`` are the robot file's own, the one that the user named first. Packages are searched in ``package_dirs``,
@@ -58,7 +61,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def package_roots(package_dirs: Iterable[str | os.PathLike[str]], folders: Sequence[Path]) -> list[Path]:
+def package_roots(package_dirs: Folders, folders: Sequence[Path]) -> list[Path]:
     """Return the folders in which a package may be, in the order in which they are tried."""
     roots = [Path(d).expanduser() for d in package_dirs]
     roots += [Path(d) for name in _SEARCH_PATHS for d in os.environ.get(name, "").split(os.pathsep) if d]

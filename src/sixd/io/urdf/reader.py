@@ -7,8 +7,7 @@ raises an error with the line. ``joints`` reads joints, ``links`` reads links, `
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from sixd.errors import LoadError, ModelError, SixdError
 from sixd.io.files import unused_name
 from sixd.io.urdf.joints import read_dynamics, read_joint, read_limits, read_mimic
 from sixd.io.urdf.links import incomplete_inertial, read_color, read_inertia, read_materials, read_shape
+from sixd.io.urdf.meshes import Folders
 from sixd.io.urdf.origin import read_origin
 from sixd.io.urdf.spelling import refuse_xacro, spelling_findings
 from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
@@ -27,11 +27,7 @@ from sixd.model.validate import InertiaFindings
 
 
 def read_urdf(
-    robot: Element,
-    *,
-    floating_base: bool = False,
-    package_dirs: Iterable[str | os.PathLike[str]] = (),
-    folders: Sequence[Path] = (),
+    robot: Element, *, floating_base: bool = False, package_dirs: Folders = (), folders: Sequence[Path] = ()
 ) -> Model:
     """Return the model of a parsed ``<robot>``."""
     refuse_xacro(robot)
@@ -55,7 +51,7 @@ class _UrdfReader:
     builder: ModelBuilder
     tree: LinkTree
     materials: dict[str, Element]
-    package_dirs: list[str | os.PathLike[str]]
+    package_dirs: Folders
     folders: Sequence[Path]
     renamed: dict[str, str] = field(default_factory=dict)
     inertias: InertiaFindings = field(default_factory=InertiaFindings)
