@@ -91,12 +91,10 @@ def bricard() -> Model:
     builder = ModelBuilder("bricard", (0.0, -9.81, 0.0))
     for k, axis in enumerate("yzxyz"):
         along = points[k + 1] - points[k]
-        moments = np.where(along != 0, 0.02, 1.01) / 12  # cross-section 0.1 × 0.1
+        inertia = Inertia(1.0, along / 2, np.where(along != 0, 0.02, 1.01) / 12)  # cross-section 0.1 × 0.1
         at = points[k] - points[k - 1] if k else points[0]
-        name, parent = f"rod{k + 1}", f"rod{k}" if k else "world"
-        builder.add_body(
-            name, parent, Revolute(axis), placement=placement(at), inertia=Inertia(1.0, along / 2, moments)
-        )
+        parent = f"rod{k}" if k else "world"
+        builder.add_body(f"rod{k + 1}", parent, Revolute(axis), placement=placement(at), inertia=inertia)
     # the sixth hinge rotates about x, which is z of these frames
     R = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     builder.add_frame("P3", "rod3", placement(points[3] - points[2]))

@@ -59,15 +59,7 @@ def random_tree(seed: int = 0, *, passive: bool = True, kinds: tuple[str, ...] =
             extras = {name: rng.uniform(0, 0.5, joint.nv) for name in ("damping", "friction", "armature")}
             if not isinstance(joint, joints.Free):
                 extras["stiffness"] = np.asarray(rng.uniform(0, 2.0))
-        name = f"body{k + 1}"
-        builder.add_body(
-            name,
-            parent,
-            joint,
-            placement=random_pose(rng),
-            inertia=random_inertia(rng),
-            joint_name=f"joint{k + 1}",
-            **extras,
-        )
+        name, pose, inertia = f"body{k + 1}", random_pose(rng), random_inertia(rng)
+        builder.add_body(name, parent, joint, placement=pose, inertia=inertia, joint_name=f"joint{k + 1}", **extras)
         builder.add_frame(f"frame{k + 1}", name, random_pose(rng))
     return builder.build()
