@@ -63,7 +63,7 @@ class Command(click.Command):
                         formatter.write_text(meaning)
 
 
-def command(name: str, *, examples: Sequence[tuple[str, str]]) -> Callable[[Callable[..., Any]], Command]:
+def command(name: str, *examples: tuple[str, str]) -> Callable[[Callable[..., Any]], Command]:
     """Return a decorator that turns a function into the command of that name."""
     return click.command(name, cls=Command, examples=examples, short_help=COMMANDS[name])
 

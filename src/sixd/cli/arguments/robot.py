@@ -82,17 +82,9 @@ def robot_argument(*, required: bool = True) -> Callable[[Callable[..., Any]], C
         @click.option("--srdf", metavar="FILE", help="The robot's SRDF file: group states become configurations.")
         @click.option("--trust", is_flag=True, help=TRUST)
         @functools.wraps(function)
-        def with_source(
-            robot: str | None,
-            floating_base: bool | None,
-            package_dirs: tuple[str, ...],
-            arguments: tuple[str, ...],
-            srdf: str | None,
-            trust: bool,
-            **others: Any,
-        ) -> Any:
-            source = None if robot is None else RobotSource(robot, floating_base, package_dirs, arguments, srdf, trust)
-            return function(source, **others)
+        def with_source(robot: str | None, **options: Any) -> Any:
+            loading = {name: options.pop(name) for name in RobotSource._fields[1:]}
+            return function(None if robot is None else RobotSource(robot, **loading), **options)
 
         return with_source
 

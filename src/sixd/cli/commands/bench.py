@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _STATE = {"q", "qd", "qdd", "tau"}
-FUNCTIONS = tuple(
-    n
-    for n, f in LIBRARY.items()
-    if set(f.arrays) <= _STATE and not set(f.choices) - {"frame", "relative_to", "expressed_in", "kind", "per"}
-)
+_CHOICES = {"frame", "relative_to", "expressed_in", "kind", "per"}
+FUNCTIONS = tuple(n for n, f in LIBRARY.items() if set(f.arrays) <= _STATE and set(f.choices) <= _CHOICES)
 ROUNDS = 7
 MEASUREMENT = 0.02  # approximate duration of one measurement [s]
 _NARROW, _WIDE = 60, 84  # widths: below the first the table would be cut, from the second on times and ratios fit
@@ -55,11 +52,9 @@ class Result:
 
 @command(
     "bench",
-    examples=[
-        ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
-        ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; the frame is the last body's."),
-        ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
-    ],
+    ("sixd bench ur_arm", "Inverse dynamics, forward dynamics and mass matrix of a six-axis arm."),
+    ("sixd bench panda_arm --functions jacobian,energy --batch 1000", "Others; the frame is the last body's."),
+    ("sixd bench pendulum --rounds 3 --json", "Times in seconds, for a program."),
 )
 @robot_argument()
 @click.option("--functions", default=",".join(USUAL), metavar="NAMES", help="Functions, separated by commas.")
@@ -190,9 +185,8 @@ def table(results: list[Result], width: int) -> Table:
     for result in results:
         times = [duration(result.batch)] + ([duration(result.single)] if wide else [])
         rivals = _rivals(result).values()
-        made.add_row(
-            result.function, *times, *(x for time, ratio in rivals for x in ([time, ratio] if wide else [ratio]))
-        )
+        ratios = [x for time, ratio in rivals for x in ([time, ratio] if wide else [ratio])]
+        made.add_row(result.function, *times, *ratios)
     return made
 
 

@@ -11,10 +11,8 @@ from sixd.cli.output import console, count, fact_table, heading, print_json, pri
 
 @command(
     "cache",
-    examples=[
-        ("sixd cache", "The cache's folder, its size, and the functions used last."),
-        ("sixd cache --clear", "Remove all compiled code; it is compiled again when needed."),
-    ],
+    ("sixd cache", "The cache's folder, its size, and the functions used last."),
+    ("sixd cache --clear", "Remove all compiled code; it is compiled again when needed."),
 )
 @click.option("--clear", is_flag=True, help="Remove all compiled code.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

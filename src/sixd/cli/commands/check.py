@@ -20,11 +20,9 @@ _MOST_MESHES = 4  # that a message lists
 
 @command(
     "check",
-    examples=[
-        ("sixd check panda_arm", "A robot without mistakes: exit status 0."),
-        ("sixd check puma560", "Two of its published inertias are not physical: exit status 1."),
-        ("sixd check puma560 --json", "The same for a program, or for continuous integration."),
-    ],
+    ("sixd check panda_arm", "A robot without mistakes: exit status 0."),
+    ("sixd check puma560", "Two of its published inertias are not physical: exit status 1."),
+    ("sixd check puma560 --json", "The same for a program, or for continuous integration."),
 )
 @robot_argument()
 @click.option("--strict", is_flag=True, help="Count remarks as faults.")

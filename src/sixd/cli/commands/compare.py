@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import click
 
@@ -23,24 +25,19 @@ def _tolerance(context: click.Context, parameter: click.Parameter, value: float)
     return value
 
 
+_tolerance_option = partial(click.option, type=float, default=1e-9, callback=_tolerance)
+
+
 @command(
     "compare",
-    examples=[
-        ("sixd compare panda_arm zoo:panda_arm", "The same robot: exit status 0."),
-        ("sixd compare panda_arm ur_arm --by order", "Two robots, joint by joint: exit status 1."),
-        ("sixd compare puma560 puma560 --tol 1e-3 --ignore limits,names --json", "Within 0.1 %, for a program."),
-    ],
+    ("sixd compare panda_arm zoo:panda_arm", "The same robot: exit status 0."),
+    ("sixd compare panda_arm ur_arm --by order", "Two robots, joint by joint: exit status 1."),
+    ("sixd compare puma560 puma560 --tol 1e-3 --ignore limits,names --json", "Within 0.1 %, for a program."),
 )
 @click.argument("a", shell_complete=complete_robot)
 @click.argument("b", shell_complete=complete_robot)
-@click.option("--tol", type=float, default=1e-9, callback=_tolerance, help="Tolerance of parts: relative, or m, rad.")
-@click.option(
-    "--dynamics-tol",
-    type=float,
-    default=1e-9,
-    callback=_tolerance,
-    help="Tolerance of joint forces, relative to the largest.",
-)
+@_tolerance_option("--tol", help="Tolerance of parts: relative, or m, rad.")
+@_tolerance_option("--dynamics-tol", help="Tolerance of joint forces, relative to the largest.")
 @click.option("--states", type=click.IntRange(0), default=20, help="Random states for inverse dynamics; 0 for none.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the random states.")
 @click.option("--by", type=click.Choice(["name", "order"]), default="name", help="How joints are matched.")
@@ -50,18 +47,7 @@ def _tolerance(context: click.Context, parameter: click.Parameter, value: float)
 @click.option("--trust", is_flag=True, help=TRUST)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(
-    a: str,
-    b: str,
-    tol: float,
-    dynamics_tol: float,
-    states: int,
-    seed: int,
-    by: str,
-    ignore: str | None,
-    floating_base: str | None,
-    package_dirs: tuple[str, ...],
-    trust: bool,
-    as_json: bool,
+    a: str, b: str, ignore: str | None, floating_base: str | None, trust: bool, as_json: bool, **options: Any
 ) -> int:
     """Compare two robots A and B: joints and their order, masses, inertias, placements and axes, limits, damping,
     friction, springs and armature, frames, constraints, gravity; and joint forces at random states.
@@ -73,13 +59,13 @@ def compare(
     if a == b == "-":
         raise wrong_call("A and B are both -, expected at most one of them from standard input.")
     ignored = names_in("--ignore", ignore, "kind", KINDS) if ignore is not None else []
-    models = [
-        RobotSource(robot, floating_base in (end, "both") or None, package_dirs, trust=trust).load(quiet=True)
-        for robot, end in ((a, "a"), (b, "b"))
-    ]
-    result = sixd.compare(*models, tol=tol, dynamics_tol=dynamics_tol, states=states, seed=seed, by=by, ignore=ignored)
+    folders, models = options.pop("package_dirs"), []
+    for robot, end in ((a, "a"), (b, "b")):
+        source = RobotSource(robot, floating_base in (end, "both") or None, folders, trust=trust)
+        models.append(source.load(quiet=True))
+    result = sixd.compare(*models, ignore=ignored, **options)
     if as_json:
-        print_json({**result.to_dict(), "tol": tol, "dynamics_tol": dynamics_tol})
+        print_json({**result.to_dict(), "tol": options["tol"], "dynamics_tol": options["dynamics_tol"]})
     else:
         click.echo("\n".join(map(printable, str(result).split("\n"))))
     return 0 if result.equal else 1

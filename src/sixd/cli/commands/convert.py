@@ -22,11 +22,9 @@ _ENDINGS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
 
 @command(
     "convert",
-    examples=[
-        ("sixd convert panda_arm panda.xml", "A ready-made model for MuJoCo; the path of a URDF file works as well."),
-        ("sixd convert panda_arm panda.urdf", "The same as URDF."),
-        ("sixd convert two_link_arm - --to mjcf --no-shapes", "To standard output, without shapes."),
-    ],
+    ("sixd convert panda_arm panda.xml", "A ready-made model for MuJoCo; the path of a URDF file works as well."),
+    ("sixd convert panda_arm panda.urdf", "The same as URDF."),
+    ("sixd convert two_link_arm - --to mjcf --no-shapes", "To standard output, without shapes."),
 )
 @robot_argument()
 @click.argument("out", type=FilePath(allow_dash=True))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PAGE = Path("sixd_demo.html")
+_OUTPUT = f"The page's file.  [default: {PAGE}, replaced if it exists]"
 TITLE = "sixd: an arm and a top"
 ARM_START = (0.3, -0.3, -0.4, -0.6, 0.9, 0.0)  # to the side; from here it touches neither gantry nor top
 TOP_START, TOP_SPIN = (0.0, 0.45, 0.0), (0.0, 0.0, 30.0)  # leaning by 0.45 rad, about five revolutions per second
@@ -34,18 +35,10 @@ DT, RECORD_EVERY = 1e-3, 17  # s; 59 records a second, as many as the page shows
 
 @command(
     "demo",
-    examples=[
-        ("sixd demo", "The tour; writes sixd_demo.html in this folder."),
-        ("sixd demo --quick --output tour.html", "Shorter motions, fewer measurements."),
-    ],
+    ("sixd demo", "The tour; writes sixd_demo.html in this folder."),
+    ("sixd demo --quick --output tour.html", "Shorter motions, fewer measurements."),
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FilePath(),
-    metavar="FILE",
-    help=f"The page's file.  [default: {PAGE}, replaced if it exists]",
-)
+@click.option("-o", "--output", type=FilePath(), metavar="FILE", help=_OUTPUT)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--quick", is_flag=True, help="Two seconds of motion instead of ten, fewer measurements.")
 def demo(output: Path | None, force: bool, quick: bool) -> None:

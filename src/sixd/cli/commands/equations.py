@@ -34,11 +34,9 @@ _PATIENCE = 300.0  # expected seconds from which --force is required
 
 @command(
     "equations",
-    examples=[
-        ("sixd equations two_link_arm", "M, C and g of a planar arm, one entry per line."),
-        ("sixd equations cart_pole --format latex --what M,tau", "For a paper."),
-        ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, in a file."),
-    ],
+    ("sixd equations two_link_arm", "M, C and g of a planar arm, one entry per line."),
+    ("sixd equations cart_pole --format latex --what M,tau", "For a paper."),
+    ("sixd equations two_link_arm --format python -o arm.py", "inverse_dynamics as plain Python, in a file."),
 )
 @robot_argument()
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print.")

@@ -20,11 +20,9 @@ _MOST_NAMES = 24
 
 @command(
     "info",
-    examples=[
-        ("sixd info panda_arm", "A ready-made model; the path of a file works as well."),
-        ("sixd info four_bar --json", "Facts for a program: counts, joints with limits, masses, frames, constraints."),
-        ("sixd info", "The ready-made models."),
-    ],
+    ("sixd info panda_arm", "A ready-made model; the path of a file works as well."),
+    ("sixd info four_bar --json", "Facts for a program: counts, joints with limits, masses, frames, constraints."),
+    ("sixd info", "The ready-made models."),
 )
 @robot_argument(required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -48,11 +46,7 @@ def facts(model: Model) -> dict[str, Any]:
     mobility = sixd.mobility(model) if model.constraints else None
     return {
         "robot": model.name,
-        "nq": model.nq,
-        "nv": model.nv,
-        "nb": model.nb,
-        "mass": model.mass,
-        "gravity": model.gravity,
+        **{name: getattr(model, name) for name in ("nq", "nv", "nb", "mass", "gravity")},
         "joints": [_joint_facts(model, name) for name in model.joint_names],
         "frames": [n for n in model.frame_names if not n.startswith("joint:")],
         "constraints": [c.label for c in model.constraints],
@@ -76,10 +70,7 @@ def _joint_facts(model: Model, name: str) -> dict[str, Any]:
         "upper": joint.upper,
         "effort": joint.effort_limit,
         "velocity": joint.velocity_limit,
-        "damping": joint.damping,
-        "friction": joint.friction,
-        "stiffness": joint.stiffness,
-        "armature": joint.armature,
+        **{name: getattr(joint, name) for name in ("damping", "friction", "stiffness", "armature")},
         "mass": body.mass,
         "com": body.com if body.mass else None,
     }

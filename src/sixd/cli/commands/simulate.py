@@ -31,14 +31,12 @@ _UNKNOWN_MEMORY = 8e9  # bytes assumed if the system does not report the availab
 
 @command(
     "simulate",
-    examples=[
-        ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "A falling pendulum; the summary shows its energy."),
-        (
-            "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
-            "A page that plays it.",
-        ),
-        ("sixd simulate double_pendulum --random 1 --batch 1000 --duration 1 --json", "A thousand rollouts at once."),
-    ],
+    ("sixd simulate double_pendulum --q 2,0.5 --duration 10", "A falling pendulum; the summary shows its energy."),
+    (
+        "sixd simulate panda_arm --q joint2=30deg --controller gravity+pd:50,5 --html panda.html",
+        "A page that plays it.",
+    ),
+    ("sixd simulate double_pendulum --random 1 --batch 1000 --duration 1 --json", "A thousand rollouts at once."),
 )
 @robot_argument()
 @seconds_option("--duration", default=5.0, zero=True, help="Time to simulate [s].")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,12 +21,10 @@ from sixd.viewer.session import wants_browser
 
 @command(
     "view",
-    examples=[
-        ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
-        ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "Save a motion, then view it:"),
-        ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays the motion and plots its energy."),
-        ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it; pull it."),
-    ],
+    ("sixd view panda_arm --save panda.html", "A page in one file, with a slider for each joint; no server."),
+    ("sixd simulate double_pendulum --q 2,0.5 -o swing.npz", "Save a motion, then view it:"),
+    ("sixd view double_pendulum swing.npz --save swing.html", "A page that plays the motion and plots its energy."),
+    ("sixd view double_pendulum --live --q 2,0.5 --save live.html", "A page that simulates it; pull it."),
 )
 @robot_argument()
 @click.argument("trajectory", required=False, type=FilePath(), metavar="[TRAJECTORY]")
@@ -37,18 +36,7 @@ from sixd.viewer.session import wants_browser
 @click.option("--video", type=FilePath(), metavar="FILE", help="Write the TRAJECTORY as a video: .mp4 or .gif.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def view(
-    source: RobotSource,
-    trajectory: Path | None,
-    q: str | None,
-    live: bool,
-    qd: str | None,
-    port: int | None,
-    path: Path | None,
-    video: Path | None,
-    force: bool,
-    no_browser: bool,
-) -> None:
+def view(source: RobotSource, trajectory: Path | None, path: Path | None, video: Path | None, **options: Any) -> None:
     """Show a robot in the browser: rotate the view, move the joints with sliders, show frames, centres of mass and
     inertia ellipsoids. With a TRAJECTORY (.npz or .csv of `sixd simulate --output`): play it, with its plots.
 
@@ -61,7 +49,7 @@ def view(
     for option, file in (("save", path), ("video", video)):
         if file is not None:
             require_ending(option, file)
-            free_path(file, force)
+            free_path(file, options["force"])
     if video is not None and trajectory is None:
         raise wrong_call(
             "--video requires a TRAJECTORY. Make one: sixd simulate ROBOT -o motion.npz, or use --video there."
@@ -72,15 +60,15 @@ def view(
         motion.to_video(video)
         click.echo(f"{video}  ({video.stat().st_size / 1e6:.1f} MB)")
         return
-    position = None if q is None else parse_state(model, "--q", q)
-    velocity = None if qd is None else parse_state(model, "--qd", qd)
-    with sixd.view(model, motion, q=position, port=port or 0, open_browser=False, live=live, qd=velocity) as viewer:
+    shown: dict[str, Any] = {"port": options["port"] or 0, "open_browser": False, "live": options["live"]}
+    shown |= {name: parse_state(model, f"--{name}", options[name]) for name in ("q", "qd") if options[name] is not None}
+    with sixd.view(model, motion, **shown) as viewer:
         print_notes(viewer.notes)
         if path is not None:
             viewer.save_html(path)
             click.echo(f"{path}  ({path.stat().st_size / 1e6:.1f} MB)")
             return
         click.echo(f"{printable(model.name)} is shown at {viewer.url}  (Ctrl-C ends)")
-        if not no_browser and wants_browser():
+        if not options["no_browser"] and wants_browser():
             webbrowser.open(viewer.url)
         viewer.wait()
