@@ -22,14 +22,9 @@ from sixd.model import Free, Mimic, Model, Spherical
 from sixd.model.model import require_model
 from sixd.model.parts import PER_V
 from sixd.model.printing import describe_joint
+from sixd.spatial import quaternion_from_rotation, quaternion_multiply, quaternion_to_rotation
 from sixd.spatial.inertia import Inertia
-from sixd.spatial.rotation import (
-    quaternion_from_rotation,
-    quaternion_multiply,
-    quaternion_to_rotation,
-    rotation_to_rpy,
-    rotation_to_vector,
-)
+from sixd.spatial.rotation import rotation_to_rpy, rotation_to_vector
 from sixd.spatial.scalar import Array, ArrayLike
 from sixd.spatial.transform import inverse_pose, transform_from_pose
 
@@ -85,8 +80,7 @@ def compare(
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
     for kind in ignored:
         look_up("compare: ignore", "kind", kind, dict.fromkeys(KINDS))
-    pairs = _pairs(a, b, by)
-    paired = _Pairs(a, b, pairs, float(tol))
+    paired = _Pairs(a, b, _pairs(a, b, by), float(tol))
     differences = list(paired.differences())
     error = None
     if states and paired.same_joints and "dynamics" not in ignored:
