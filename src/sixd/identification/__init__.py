@@ -14,16 +14,6 @@ from sixd.identification.reports import report
 from sixd.identification.structure.base import BaseParameters, base_parameters
 
 __all__ = [
-    "BaseParameters",
-    "Excitation",
-    "FourierSeries",
-    "Identification",
-    "Payload",
-    "Recording",
-    "base_parameters",
-    "excitation",
-    "fit",
-    "payload",
-    "record",
-    "report",
-]
+    "BaseParameters", "Excitation", "FourierSeries", "Identification", "Payload", "Recording", "base_parameters",
+    "excitation", "fit", "payload", "record", "report",
+]  # fmt: skip

@@ -68,10 +68,8 @@ class Identification:
     def predicted(self) -> Array:
         """(m, nv): torques of the measured motion by the base parameters, after the filter of a recording."""
 
-        def torques(q: Array, qd: Array, qdd: Array) -> Array:
-            return self.columns.known(q, qd, qdd) + self.base.regressor(q, qd, qdd) @ self.base_values
-
-        return self.samples.evaluate(torques)
+        values, known, regressor = self.base_values, self.columns.known, self.base.regressor
+        return self.samples.evaluate(lambda *motion: known(*motion) + regressor(*motion) @ values)
 
     @cached_property
     def residuals(self) -> Array:
@@ -203,9 +201,8 @@ def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Ar
             "fit: the torques are all zero, which no body with mass explains. Check signs and units of the data; "
             "consistent=False returns the least squares."
         )
-    kinds = [
-        k for kind in columns.kinds if kind != "offset" for k in range(*columns.slice(kind).indices(columns.count))
-    ]
+    numbers = np.arange(columns.count)
+    kinds = [k for kind in columns.kinds if kind != "offset" for k in numbers[columns.slice(kind)]]
     H = factor.R @ base.matrix * scale
     problem = ConicProblem(H, factor.z, prior / scale, columns.model.nb, np.array(kinds, dtype=int))
     return realisable("fit", problem, str(method)) * scale

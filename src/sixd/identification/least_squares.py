@@ -6,7 +6,7 @@ Rows are divided by the noise (whitened), so that the covariance of the solution
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,15 +85,7 @@ def _triangle(rows: Array) -> Array:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-def checked_samples(
-    where: str,
-    model: Model,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    tau: ArrayLike,
-    reduction: Reduction | None = None,
-) -> Samples:
+def checked_samples(where: str, model: Model, q: Any, qd: Any, qdd: Any, tau: Any, reduction: Any = None) -> Samples:
     """The samples, leading dimensions flattened; raises for other shapes and numbers that are not finite."""
     arrays: dict[str, Array] = {}
     for name, x, width in (("q", q, model.nq), ("qd", qd, model.nv), ("qdd", qdd, model.nv), ("tau", tau, model.nv)):

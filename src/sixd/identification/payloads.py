@@ -82,10 +82,7 @@ class Payload:
     def predicted(self) -> Array:
         """(m, nv): the torques of the robot with its payload, after the filter of a recording."""
 
-        def torques(q: Array, qd: Array, qdd: Array) -> Array:
-            return inverse_dynamics(self.model, q, qd, qdd) + self.offset
-
-        return self.samples.evaluate(torques)
+        return self.samples.evaluate(lambda *motion: inverse_dynamics(self.model, *motion) + self.offset)
 
     @cached_property
     def residuals(self) -> Array:
@@ -168,13 +165,7 @@ def payload(
         problem = ConicProblem(data.R, data.z, np.zeros(len(x)), 1, np.zeros(0, dtype=int))
         body = realisable("payload", problem, str(method))
     inertia = Inertia.from_parameters((body * scale)[:10])
-    return Payload(
-        frame,
-        inertia,
-        (x * scale)[:10],
-        (covariance * scale[:, None] * scale)[:10, :10],
-        (body * scale)[10:] if offset else np.zeros(model.nv),
-        deviations,
-        samples,
-        model.with_payload(name, frame, inertia),
-    )
+    parameters, covariance = (x * scale)[:10], (covariance * scale[:, None] * scale)[:10, :10]
+    offsets = (body * scale)[10:] if offset else np.zeros(model.nv)
+    model = model.with_payload(name, frame, inertia)
+    return Payload(frame, inertia, parameters, covariance, offsets, deviations, samples, model)

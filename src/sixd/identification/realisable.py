@@ -32,12 +32,8 @@ _LARGEST = 1e5  # norm of a column of H beyond which units are larger
 _ROOT = np.sqrt(2.0)
 
 
-def _pseudo_basis() -> Array:
-    """(10, 4, 4): the pseudo-inertia of each parameter."""
-    return np.array([Inertia.from_parameters(row).pseudo_inertia for row in np.eye(10)])
-
-
-BASIS = _pseudo_basis()
+# (10, 4, 4): the pseudo-inertia of each parameter
+BASIS = np.array([Inertia.from_parameters(row).pseudo_inertia for row in np.eye(10)])
 
 
 class ConicProblem(NamedTuple):
@@ -193,11 +189,11 @@ def _by_newton(problem: ConicProblem) -> Array:
     gram = H.T @ H
 
     def value(x: Array) -> float:
-        signs, logs = np.linalg.slogdet(problem.pseudo(x))
-        own = x[problem.positive]
-        if (signs <= 0).any() or (own <= 0).any() or not _is_definite(problem.pseudo(x)):
+        P, own = problem.pseudo(x), x[problem.positive]
+        signs, logs = np.linalg.slogdet(P)
+        if (signs <= 0).any() or (own <= 0).any() or not (np.linalg.eigvalsh(P)[:, 0] > 0).all():
             return np.inf
-        divergence = np.einsum("bij,bij->", inverse0, problem.pseudo(x)) - logs.sum()
+        divergence = np.einsum("bij,bij->", inverse0, P) - logs.sum()
         return float(((H @ x - z) ** 2).sum() / 2 + weight * (divergence + (own / x0 - np.log(own)).sum()))
 
     x = start
@@ -225,10 +221,6 @@ def _by_newton(problem: ConicProblem) -> Array:
         if decrease < 1e-9 * weight:
             break
     return x
-
-
-def _is_definite(P: Array) -> bool:
-    return bool((np.linalg.eigvalsh(P)[:, 0] > 0).all()) if len(P) else True
 
 
 def _parameters(P: Array) -> Array:

@@ -100,7 +100,7 @@ def record(
     require_model("record", model)
     require_rates("record", model)
     require_known("record: method", "method", method, METHODS)
-    t, q, tau = _checked(model, _arrays(model, source, t, q, tau, columns))
+    t, q, tau = _checked(model, _arrays(model, source, columns, t=t, q=q, tau=tau))
     step = float(np.median(np.diff(t)))
     t, (q, tau) = _even(t, step, [q, tau])
     rate = 1 / step
@@ -155,18 +155,11 @@ def _thinned(sections: Array, memory: float, inner: slice, x: Array) -> Array:
     return _filtered(x, sections, memory)[inner]
 
 
-def _arrays(
-    model: Model,
-    source: str | os.PathLike[str] | Mapping[str, ArrayLike] | None,
-    t: ArrayLike | None,
-    q: ArrayLike | None,
-    tau: ArrayLike | None,
-    columns: ColumnNames | None,
-) -> Mapping[str, Any]:
+def _arrays(model: Model, source: Any, columns: ColumnNames | None, **given: ArrayLike | None) -> Mapping[str, Any]:
     """The arrays "t", "q" and "tau": the arguments, or those of the source."""
-    arrays: Mapping[str, Any] = {"t": t, "q": q, "tau": tau}
+    arrays: Mapping[str, Any] = given
     if source is not None:
-        if any(x is not None for x in arrays.values()):
+        if any(x is not None for x in given.values()):
             raise ScalarTypeError("record: got a source and arrays, expected one of the two.")
         arrays = source if isinstance(source, Mapping) else read_table(source, model, columns)
     elif columns is not None:

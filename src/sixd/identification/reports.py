@@ -105,13 +105,8 @@ def _of_payload(result: Payload, level: float) -> Contents:
         f"mass: {result.mass:.5g} ± {2 * result.mass_deviation:.2g} kg",
         f"centre of mass in {result.frame}: ({com}) m",
     ]
-    tables: dict[str, Table] = {
-        "Torques": _torque_table(result),
-        "Parameters": (
-            ("name", "realisable", "estimate", "from", f"to ({100 * level:g} %)", "deviation", "unit"),
-            rows,
-        ),
-    }
+    header = ("name", "realisable", "estimate", "from", f"to ({100 * level:g} %)", "deviation", "unit")
+    tables: dict[str, Table] = {"Torques": _torque_table(result), "Parameters": (header, rows)}
     shown = list(INERTIAL), values, deviation, intervals
     return f"Payload of {result.model.name} at {result.frame}", facts, tables, shown
 

@@ -105,12 +105,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    model: Model,
-    *,
-    friction: Friction = (),
-    armature: bool = False,
-    method: str | None = None,
-    tolerance: float = 1e-5,
+    model: Model, *, friction: Friction = (), armature: bool = False, method: str | None = None, tolerance: float = 1e-5
 ) -> BaseParameters:
     """The base parameters of a model: which sums of its standard parameters joint torques depend on.
 
@@ -171,7 +166,8 @@ def _in_closed_form(columns: Columns, tolerance: float) -> BaseParameters:
                 f"as SymPy expressions."
             )
     ranked = sorted(zip(pivots, reduced, strict=True))
-    entries = [_as_sympy(x) for _, row in ranked for x in row]
+    entries = [x for _, row in ranked for x in row]
+    entries = [sympy.Rational(x.numerator, x.denominator) if isinstance(x, (int, Fraction)) else x for x in entries]
     return BaseParameters(columns, object_array(entries, (len(ranked), columns.count)), tuple(j for j, _ in ranked))
 
 
@@ -200,11 +196,6 @@ def _reduced(rows: Array, order: Sequence[int], scale: Array, tolerance: float) 
     matrix = np.linalg.solve(rows[:, independent], rows) * scale[independent][:, None] / scale
     near = np.rint(matrix)
     return np.where(np.abs(matrix - near) < _CLEAN, near, matrix), tuple(independent)
-
-
-def _as_sympy(x: Fraction | Expr) -> Expr:
-    """A fraction or an expression as a SymPy expression."""
-    return sympy.Rational(x.numerator, x.denominator) if isinstance(x, (int, Fraction)) else x
 
 
 def _shown(x: Scalar) -> Expr:

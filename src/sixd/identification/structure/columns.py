@@ -57,12 +57,8 @@ class Columns:
         force = [column.unit for column in labels_of(self.model).tau]
         angle = ["rad" if unit == "N m" else "m" for unit in force]
         inertia = ["kg m²" if unit == "N m" else "kg" for unit in force]
-        units = {
-            "viscous": [f"{f} s/{a}" for f, a in zip(force, angle, strict=True)],
-            "coulomb": force,
-            "offset": force,
-            "armature": inertia,
-        }
+        damping = [f"{f} s/{a}" for f, a in zip(force, angle, strict=True)]
+        units = {"viscous": damping, "coulomb": force, "offset": force, "armature": inertia}
         return (*(UNITS * self.model.nb), *(unit for kind in self.kinds for unit in units[kind]))
 
     def slice(self, kind: str) -> slice:

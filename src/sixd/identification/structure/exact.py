@@ -47,9 +47,8 @@ class Elements(Arithmetic):
         joint, q = self.model.joints[i], self._q[self.model.iq[i]]
         rates = joint.is_vector_space
         moved = q - self.ring.array(joint.neutral()) if rates else np.zeros(joint.nv, dtype=int)
-        yield JointSample(
-            self.ring.array(joint.transform(q)) @ self._X_tree[i], self.ring.array(joint.subspace(q)), moved
-        )
+        X = self.ring.array(joint.transform(q)) @ self._X_tree[i]
+        yield JointSample(X, self.ring.array(joint.subspace(q)), moved)
 
     def unit(self, row: Array) -> float:
         """1: exact numbers need no scaling."""
@@ -74,7 +73,10 @@ class Elements(Arithmetic):
             for part in parts.values():
                 new = [self._number(Poly(self.ring, part.get(j, {}), e.den)) for j, e in enumerate(elements)]
                 distinct.setdefault(tuple(new))
-        return _one_field([list(row) for row in distinct])
+        if all(map(_is_rational, distinct)):
+            return [list(row) for row in distinct]
+        # SymPy's numbers throughout
+        return [[sympy.Rational(x) if isinstance(x, (int, Fraction)) else x for x in row] for row in distinct]
 
     def _number(self, poly: Poly) -> Coefficient:
         """An element without coordinates as a fraction, or as a SymPy expression of the model's symbols."""
@@ -122,10 +124,3 @@ def eliminate(rows: Sequence[Sequence[Coefficient]], order: Sequence[int]) -> tu
 
 def _is_rational(row: Sequence[Coefficient]) -> bool:
     return all(isinstance(x, (int, Fraction)) for x in row)
-
-
-def _one_field(rows: list[list[Coefficient]]) -> list[list[Coefficient]]:
-    """The rows with SymPy's numbers throughout, if any entry is an expression."""
-    if all(map(_is_rational, rows)):
-        return rows
-    return [[sympy.Rational(x) if isinstance(x, (int, Fraction)) else x for x in row] for row in rows]
