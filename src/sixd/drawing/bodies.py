@@ -112,9 +112,8 @@ def draw_bodies(pen: Pen, pieces: list[DrawnPiece], poses: Array, links: str) ->
             depth = min(pen.depth(p, piece.body - 1000.0) for p in (a, b))
             pen.canvas.bar("solid", "b", pen.view.page(a), pen.view.page(b), BAR, depth=depth)
         else:
-            draw_solid(
-                pen, piece.kind, piece.size, T, points_of(piece), depth=pen.depth(T[:3, 3], piece.body - 1000) + 2
-            )
+            depth = pen.depth(T[:3, 3], piece.body - 1000) + 2
+            draw_solid(pen, piece.kind, piece.size, T, points_of(piece), depth=depth)
 
 
 def points_of(piece: DrawnPiece) -> Array | None:
@@ -126,32 +125,25 @@ def points_of(piece: DrawnPiece) -> Array | None:
 
 
 def draw_solid(
-    pen: Pen,
-    kind: str,
-    size: tuple[float, ...],
-    T: Array,
-    points: ArrayLike | None = None,
-    *,
-    depth: float,
-    style: str = "b",
+    pen: Pen, kind: str, size: tuple[float, ...], T: Array, points: ArrayLike | None = None, *, depth: float
 ) -> None:
     """Draw a shape at the pose T (4, 4) in the world; kinds and sizes as in ``sixd.Shape``."""
     p, R = T[:3, 3], T[:3, :3]
     if kind == "box":
-        pen.box(style, T, size, depth=depth)
+        pen.box("b", T, size, depth=depth)
     elif kind == "cylinder":
-        pen.cylinder(style, p, R[:, 2], size[0], size[1], depth=depth)
+        pen.cylinder("b", p, R[:, 2], size[0], size[1], depth=depth)
     elif kind == "cone":
         base = circle(p - R[:, 2] * (size[1] / 4), R[:, 2], size[0])
-        pen.outline(style, np.concatenate([base, [p + R[:, 2] * (0.75 * size[1])]]), depth=depth)
+        pen.outline("b", np.concatenate([base, [p + R[:, 2] * (0.75 * size[1])]]), depth=depth)
         if pen.view.facing(R[:, 2]) < -0.02:
-            pen.canvas.line("solid", style, pen.view.page(base), closed=True, depth=depth)
+            pen.canvas.line("solid", "b", pen.view.page(base), closed=True, depth=depth)
     elif kind == "line":
         pen.canvas.line("solid", "n", pen.view.page(np.asarray(points) @ R.T + p), depth=depth)
     elif kind != "plane":
         small = max((float(x) for x in size), default=1.0) * pen.view.scale < 20
         surface = _surface(kind, size, 16 if small else 48) if points is None else np.asarray(points)
-        pen.outline(style, surface @ R.T + p, depth=depth)
+        pen.outline("b", surface @ R.T + p, depth=depth)
         if kind in ("sphere", "ellipsoid") and not pen.view.planar:
             _equators(pen, np.broadcast_to(np.asarray(size, dtype=float), (3,)), T, depth)
 

@@ -12,8 +12,8 @@ from sixd.drawing import bodies, ground, joint_symbols, markings, sample
 from sixd.drawing.canvas import Canvas
 from sixd.drawing.drawing import Drawing
 from sixd.drawing.labels import expression
-from sixd.drawing.pen import Pen
-from sixd.drawing.single import draw_single
+from sixd.drawing.pen import BAR, Pen
+from sixd.drawing.single import draw_single, read_pose
 from sixd.drawing.view import View, choose_view
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, unknown_name
 from sixd.geometry.inertias import principal
@@ -157,13 +157,18 @@ class _Figure:
         model, pen = self.model, self.pen
         based = self.links == "shapes" and any(p.body == 0 for p in self.pieces)
         for i in self.roots if not based else ():
-            ground.draw_support(pen, model, i, self.poses, pen.view.direction(self._along_world(i)))
+            along = self.along(i)
+            towards = np.zeros(3) if along is None else self.poses[i][:3, :3] @ along
+            ground.draw_support(pen, model, i, self.poses, pen.view.direction(towards))
         bodies.draw_bodies(pen, self.pieces, self.poses, self.links)
         for i in model.bodies:
             if model.joints[i].symbol == "slide":
                 self._rail(i)
-            if model.joints[i].symbol == "none":
-                self._float(i)
+            if model.joints[i].symbol == "none":  # a dashed line from the world to a floating body
+                start = self.poses[model.parent[i]] @ model.placement[i]
+                a, b = pen.view.page(start[:3, 3]), pen.view.page(self.poses[i][:3, 3])
+                if np.hypot(*(b - a)) > 20:
+                    pen.canvas.line("behind", "d", [a, b])
             joint_symbols.draw_joint(pen, model, i, self.poses)
         for constraint, labelled in zip(model.constraints, self.source.constraints, strict=True):
             ground.draw_constraint(pen, model, constraint, self.poses, labelled)
@@ -178,14 +183,8 @@ class _Figure:
             return
         if self.model.parent[i] == 0:
             ground.plate(self.pen, start, self.pen.px(22), self.pen.px(18))
-        joint_symbols.draw_rail(self.pen, start, end, self.pen.depth((start + end) / 2, self.model.parent[i] - 1000.5))
-
-    def _float(self, i: int) -> None:
-        """A dashed line from the world to a floating body."""
-        start = self.poses[self.model.parent[i]] @ self.model.placement[i]
-        a, b = self.pen.view.page(start[:3, 3]), self.pen.view.page(self.poses[i][:3, 3])
-        if np.hypot(*(b - a)) > 20:
-            self.pen.canvas.line("behind", "d", [a, b])
+        depth = self.pen.depth((start + end) / 2, self.model.parent[i] - 1000.5)
+        self.pen.canvas.bar("solid", "b", self.pen.view.page(start), self.pen.view.page(end), BAR, depth=depth)
 
     def along(self, i: int) -> Array | None:
         """The direction (3,) of body i's link in its frame: of its first rod, else to its centre of mass."""
@@ -205,10 +204,6 @@ class _Figure:
             if np.linalg.norm(p) > 1e-9:
                 return np.asarray(p / np.linalg.norm(p))
         return None
-
-    def _along_world(self, i: int) -> Array:
-        along = self.along(i)
-        return np.zeros(3) if along is None else self.poses[i][:3, :3] @ along
 
     # what is written on it ------------------------------------------------------------------------
 
@@ -255,7 +250,7 @@ class _Figure:
                 continue
             mass = self.source.inertia[i][5, 5]
             text = "" if is_number(mass) else expression(mass)
-            markings.draw_centre(self.pen, (self.poses[i] @ np.append(body.com, 1))[:3], text, plain=False)
+            markings.draw_centre(self.pen, (self.poses[i] @ np.append(body.com, 1))[:3], text)
 
     def draw_frames(self, frames: Any) -> None:
         """Draw the frames that the user asks for; those of a small mechanism in space if not asked."""
@@ -278,10 +273,9 @@ class _Figure:
             T = self.poses[frame.body] @ np.asarray(frame.pose, dtype=float)
             number = model.body_names.index(name) + 1 if name in model.body_names else 0
             below = "" if name == "world" else str(number) if number else name
-            pinned = pen.view.planar and any(
-                np.linalg.norm(T[:3, 3] - self.poses[i][:3, 3]) < pen.px(5) for i in self.roots
-            )
-            markings.draw_frame(pen, T, below, size=50 if name == "world" else 36, flat=pinned)
+            near = any(np.linalg.norm(T[:3, 3] - self.poses[i][:3, 3]) < pen.px(5) for i in self.roots)
+            size = 50 if name == "world" else 36
+            markings.draw_frame(pen, T, below, size=size, flat=pen.view.planar and near)
 
     def _own_frames(self) -> list[str]:
         """The bodies with a frame worth showing: with mass, neither at the world's frame nor on other joints."""
@@ -326,17 +320,6 @@ class _Figure:
         if g.any():
             symbols = [str(x).lstrip("-") for x in self.source.gravity if not is_number(x)]
             markings.draw_gravity(self.pen, g, symbols[0] if symbols else "g")
-
-
-def read_pose(name: Any, pose: Any) -> Array:
-    """Return a user's pose (4, 4) as floats; raise if it is not one."""
-    try:
-        T = np.asarray(pose, dtype=float)
-    except (TypeError, ValueError):
-        T = np.zeros(0)
-    if T.shape != (4, 4) or not np.isfinite(T).all():
-        raise ShapeError(f"draw: frames[{name!r}] is {pose!r}, expected a pose (4, 4). See sixd.placement.")
-    return T
 
 
 def _names(given: Any) -> Sequence[Any]:

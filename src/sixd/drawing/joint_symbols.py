@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.drawing.pen import BAR, RADIUS, Pen, arc, circle
+from sixd.drawing.pen import RADIUS, Pen, arc, circle
 from sixd.geometry.pieces import AXLES, axis_of, turned_to
 from sixd.model.joints import Joint
 from sixd.model.model import Model
@@ -105,11 +105,6 @@ def _slide(pen: Pen, T: Array, axis: Array, depth: float) -> None:
         return
     box = T @ make_pose(along, np.zeros(3))
     pen.box("b", box, (pen.px(22), pen.px(22), pen.px(36)), depth=depth)
-
-
-def draw_rail(pen: Pen, start: Array, end: Array, depth: float) -> None:
-    """Draw the rail of a slide as a slender bar."""
-    pen.canvas.bar("solid", "b", pen.view.page(start), pen.view.page(end), BAR, depth=depth)
 
 
 def _cross(pen: Pen, T: Array, P: Array, depth: float) -> None:

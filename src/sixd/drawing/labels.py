@@ -56,19 +56,15 @@ def typeset(text: str) -> list[tuple[str, str, int]]:
         elif word == "sqrt":
             parts.append(("√", "r", 0))
         elif word:
-            name, rest = _split_greek(word, below)
-            upright = len(name) > 1 and name in ("sin", "cos", "tan")
+            name = _GREEK.get(word, _GREEK.get(word.lower(), "").upper() or word)
+            upright = name in ("sin", "cos", "tan")
             parts.append((name + primes, "r" if upright else "", 0))
-            parts += [(rest, "r" if rest.isdigit() else "", -1)] if rest else []
+            parts += [(below, "r" if below.isdigit() else "", -1)] if below else []
         elif digits or space:
             parts.append((digits or space, "r", 0))
         else:
             parts.append(({"*": "\u2009", "-": "−"}.get(other, other), "r", 0))
     return parts
-
-
-def _split_greek(word: str, below: str) -> tuple[str, str]:
-    return _GREEK.get(word, _GREEK.get(word.lower(), "").upper() or word), below
 
 
 def place(labels: Sequence[Label], ink: Array) -> Iterator[tuple[str, Array, Array]]:

@@ -58,17 +58,13 @@ def radius_mark(pen: Pen, centre: Array, towards: Array, radius: float, text: st
 
 def length_label(vector: Array, *, any_direction: bool = False) -> str | None:
     """Return the length of a vector (3,) for a label, as it is written: along one axis, or in ``any_direction``."""
-    parts = [x for x in vector if not _is_nil(x)]
+    parts = [x for x in vector if not (_is_plain(x) and abs(float(x)) < 1e-12)]
     if len(parts) == 1:
         text = expression(parts[0])
         return text[1:] if text[:1] in "-−" and not any(c in text[1:] for c in "+-−") else text
     if not parts or not any_direction or not all(_is_plain(x) for x in parts):
         return None
     return expression(float(np.linalg.norm(np.asarray(parts, dtype=float))))
-
-
-def _is_nil(x: Any) -> bool:
-    return _is_plain(x) and abs(float(x)) < 1e-12
 
 
 def _is_plain(x: Any) -> bool:
@@ -192,7 +188,7 @@ def draw_frame(
         pen.canvas.label(o, name, towards=(-1, 1), gap=8)
 
 
-def draw_centre(pen: Pen, p: Array, text: str, *, plain: bool) -> None:
+def draw_centre(pen: Pen, p: Array, text: str) -> None:
     """Draw a centre of mass: a circle with two black quarters, and a label."""
     x, y = pen.view.page(p)
     r = 6.0
@@ -202,7 +198,7 @@ def draw_centre(pen: Pen, p: Array, text: str, *, plain: bool) -> None:
         quarter = np.stack([x + r * np.cos(phi), y + r * np.sin(phi)], axis=1)
         pen.canvas.line("marks", "k", np.concatenate([[(x, y)], quarter]), closed=True)
     if text:
-        pen.canvas.label((x, y), text, towards=(-0.5, -1), gap=9, plain=plain)
+        pen.canvas.label((x, y), text, towards=(-0.5, -1), gap=9)
 
 
 def draw_gravity(pen: Pen, gravity: Array, text: str) -> None:

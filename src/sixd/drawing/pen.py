@@ -52,18 +52,14 @@ class Pen:
 
     # solids -------------------------------------------------------------------------------------
 
-    def prism(self, style: str, faces: list[Array], *, depth: float) -> None:
-        """Draw the visible ones of a convex solid's faces, each (n, 3) counter-clockwise from outside."""
-        for face in faces:
+    def box(self, style: str, pose: Array, size: Any, *, depth: float) -> None:
+        """Draw the visible faces of a box of that size (3,) [m] about the origin of a pose (4, 4)."""
+        for face in box_faces(pose, size):
             p = self.view.page(face)
             edges = np.roll(p, -1, axis=0)
             area = float((p[:, 0] * edges[:, 1] - p[:, 1] * edges[:, 0]).sum())
             if area < -1e-6:  # y is down, so a face towards the reader is clockwise
                 self.canvas.line("solid", style, p, closed=True, depth=depth)
-
-    def box(self, style: str, pose: Array, size: Any, *, depth: float) -> None:
-        """Draw a box of that size (3,) [m] about the origin of a pose (4, 4)."""
-        self.prism(style, box_faces(pose, size), depth=depth)
 
     def cylinder(self, style: str, centre: Any, axis: Any, radius: float, length: float, *, depth: float) -> None:
         """Draw a cylinder; sizes in m."""
@@ -80,18 +76,15 @@ class Pen:
         """Draw the outline of the convex hull of points (n, 3)."""
         self.canvas.line("solid", style, hull(self.view.page(points)), closed=True, depth=depth)
 
-    def disc(self, style: str, centre: Any, radius: float, *, depth: float, layer: str = "solid") -> None:
+    def disc(self, style: str, centre: Any, radius: float, *, depth: float) -> None:
         """Draw a circle of that radius [px], as a ball appears."""
-        self.canvas.circle(layer, style, self.view.page(centre), radius, depth=depth)
+        self.canvas.circle("solid", style, self.view.page(centre), radius, depth=depth)
 
 
-def circle(
-    centre: Any, axis: Any, radius: float, *, turns: tuple[float, float] = (0.0, 2 * np.pi), n: int = 36
-) -> Array:
-    """Return points (n, 3) of a circle about an axis, or of an arc of it."""
+def circle(centre: Any, axis: Any, radius: float, *, n: int = 36) -> Array:
+    """Return points (n, 3) of a circle about an axis."""
     R = frame_along(np.asarray(axis, dtype=float) / np.linalg.norm(axis))
-    full = turns[1] - turns[0] > 6.28
-    phi = np.linspace(*turns, n, endpoint=not full)
+    phi = np.linspace(0.0, 2 * np.pi, n, endpoint=False)
     return np.asarray(centre) + radius * (np.outer(np.cos(phi), R[:, 0]) + np.outer(np.sin(phi), R[:, 1]))
 
 

@@ -13,9 +13,7 @@ from sixd.api.constraints import assemble
 from sixd.constraints.loop import Loop
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, SixdError
 from sixd.geometry.sticks import mechanism_size
-from sixd.model.joints import (
-    parameters_of,
-)
+from sixd.model.joints import parameters_of
 from sixd.model.model import Model
 from sixd.model.parts import FILE
 from sixd.runtime.arrays.registry import require_cpu
@@ -60,11 +58,9 @@ def _centre(model: Model, i: int) -> Array:
     """The centre of mass (3,) as the model has it, symbols included; zero for a body without mass."""
     matrix = model.inertia[i]
     m, h = matrix[5, 5], first_moment(matrix)
-    return (
-        np.zeros(3)
-        if is_number(m) and float(m) == 0
-        else np.array([x if is_number(x) and x == 0 else x / m for x in h])
-    )
+    if is_number(m) and float(m) == 0:
+        return np.zeros(3)
+    return np.array([x if is_number(x) and x == 0 else x / m for x in h])
 
 
 def centre_label(model: Model, i: int) -> Array:

@@ -17,6 +17,7 @@ from sixd.drawing.sample import with_numbers
 from sixd.drawing.view import View, plain_view
 from sixd.errors import ModelError, ShapeError
 from sixd.geometry.inertias import equivalent_solid, principal
+from sixd.geometry.pieces import DrawnPiece
 from sixd.model.builder import ModelBuilder
 from sixd.model.joints import Free
 from sixd.model.model import Model
@@ -29,14 +30,7 @@ _SIZE = 250.0  # px of the body with all frames
 
 
 def draw_single(
-    body: Inertia | Shape,
-    *,
-    view: Any,
-    values: Mapping[Any, Any] | None,
-    frames: Any,
-    dimensions: bool | None,
-    arrows: Mapping[str, tuple[Array, Array]],
-    title: str | None,
+    body: Inertia | Shape, *, view: Any, values: Any, frames: Any, dimensions: Any, arrows: Any, title: str | None
 ) -> Drawing:
     """Draw an inertia, as the solid of its moments at its centre of mass, or a shape; see ``sixd.draw``."""
     if isinstance(body, Shape):
@@ -61,24 +55,21 @@ def draw_single(
     draw_solid(pen, solid[0], solid[1], centre, points, depth=0.0)
     own = "" if not poses else "C" if np.allclose(centre[:3, 3], 0) else "A"
     if frames is not False:
-        markings.draw_frame(pen, np.eye(4), own, name=own, size=_triad(pen, reach) if own in ("", "C") else 46)
+        # the arrows of the body's own frame lead out of it [px]
+        size = float(np.clip(reach.max() * pen.view.scale * 1.35, 46, 170)) if own in ("", "C") else 46
+        markings.draw_frame(pen, np.eye(4), own, name=own, size=size)
     for text, T in poses.items():
         markings.draw_frame(pen, T, text, name=text, size=46)
         pen.line("marks", "d", [np.zeros(3), T[:3, 3]])
     if isinstance(body, Inertia):
         mass = "" if is_number(body.mass) else expression(body.mass)
-        markings.draw_centre(pen, centre[:3, 3], mass, plain=False)
+        markings.draw_centre(pen, centre[:3, 3], mass)
     elif dimensions is not False:
         _sizes(pen, solid, labels)
     for text, (at, vector) in arrows.items():
         markings.draw_arrow(pen, at, vector, text)
     text = title if title is not None else name
     return Drawing(*pen.canvas.svg(text), text)
-
-
-def _triad(pen: Pen, reach: Array) -> float:
-    """Length [px] of the arrows of a body's own frame: out of the body."""
-    return float(np.clip(reach.max() * pen.view.scale * 1.35, 46, 170))
 
 
 def _numbers(values: Any, given: Mapping[Any, Any] | None) -> list[float]:
@@ -112,16 +103,10 @@ def _solid(inertia: Inertia, values: Mapping[Any, Any] | None) -> tuple[tuple[st
 
 def _half(solid: tuple[str, tuple[float, ...]], points: Array | None) -> Array:
     """Half the extents (3,) of a solid."""
-    kind, s = solid
     if points is not None:
         return np.asarray(np.abs(points).max(axis=0))
-    if kind == "box":
-        return np.array(s) / 2
-    if kind in ("cylinder", "capsule", "cone"):
-        return np.array([s[0], s[0], s[1] / 2 + (s[0] if kind == "capsule" else s[1] / 4 if kind == "cone" else 0)])
-    if kind in ("sphere", "ellipsoid"):
-        return np.array(np.broadcast_to(np.array(s, dtype=float), (3,)))
-    return np.full(3, 0.5)
+    box = DrawnPiece(0, *solid).half_box()
+    return np.full(3, 0.5) if box is None else np.abs(box[0]) + box[1]
 
 
 def _poses(frames: Any) -> dict[str, Array]:
@@ -129,20 +114,21 @@ def _poses(frames: Any) -> dict[str, Array]:
         return {}
     if not isinstance(frames, Mapping):
         raise ModelError(f"draw: frames is {frames!r}; of a single body expected a mapping from names to poses (4, 4).")
-    found = {}
-    for name, pose in frames.items():
-        try:
-            T = np.asarray(pose, dtype=float)
-        except (TypeError, ValueError):
-            T = np.zeros(0)
-        if T.shape != (4, 4) or not np.isfinite(T).all():
-            raise ShapeError(f"draw: frames[{name!r}] is {pose!r}, expected a pose (4, 4). See sixd.placement.")
-        found[str(name)] = T
-    return found
+    return {str(name): read_pose(name, pose) for name, pose in frames.items()}
+
+
+def read_pose(name: Any, pose: Any) -> Array:
+    """Return a user's pose (4, 4) as floats; raise if it is not one."""
+    try:
+        T = np.asarray(pose, dtype=float)
+    except (TypeError, ValueError):
+        T = np.zeros(0)
+    if T.shape != (4, 4) or not np.isfinite(T).all():
+        raise ShapeError(f"draw: frames[{name!r}] is {pose!r}, expected a pose (4, 4). See sixd.placement.")
+    return T
 
 
 def _sizes(pen: Pen, solid: tuple[str, tuple[float, ...]], labels: list[str]) -> None:
-    """Dimension lines of a shape's sizes."""
     kind, s = solid
     x, y, z = np.eye(3)
     if kind == "box":
