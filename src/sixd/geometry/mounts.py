@@ -7,6 +7,7 @@ above if it hangs. The height of the floor is chosen once for a scene, from all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -53,12 +54,14 @@ def stand(
     if floats:
         return Stand([], None)
     if r is None:
-        return Stand(_lid(base, turn, size), None) if hangs else Stand([], _level(float(base[0, 2]), size))
+        height = float(base[0, 2])  # if it is nearly 0, the world's axes lie on the floor
+        level = 0.0 if abs(height) < 0.005 * size else height
+        return Stand(_lid(base, turn, size), None) if hangs else Stand([], level)
     maker = _Mounts(model, turn, r, size)
     if hangs:
-        return maker.hang(roots)
+        return Stand([*chain.from_iterable(map(maker.hung, roots))], None)
     floor = _floor_below(float(base[0, 2]), min(lowest, maker.deepest(roots, moving, poses)), r, size)
-    return maker.stand(roots, floor)
+    return Stand([*chain.from_iterable(maker.standing(i, floor) for i in roots)], floor)
 
 
 def _has_floor(fixed: Sequence[DrawnPiece], turn: Array) -> bool:
@@ -78,19 +81,6 @@ def _attitude(joints: Array, base: Array, heights: Array, size: float, has_base:
     hangs = bool(5 * above < below and (inverted or below > 0.25 * size))
     held = below > 0.15 * size and (has_base or (len(joints) > 1 and above > 0.15 * size))
     return hangs, bool(held and not hangs)
-
-
-def _deepest(model: Model, k: int, moving: Sequence[DrawnPiece], poses: Array) -> float:
-    """The lowest height [m] to which the bodies on hinge k can swing, in their present configuration."""
-    carried = set(model.tree.subtree(k))
-    origin = poses[k][:3, 3]
-    away = box_corners([p for p in moving if p.body in carried], poses) - origin
-    return float(origin[2] - np.linalg.norm(away, axis=1).max(initial=0.0))
-
-
-def _level(height: float, size: float) -> float:
-    """The height, or 0 if it is nearly 0: the world's axes then lie on the floor."""
-    return 0.0 if abs(height) < 0.005 * size else height
 
 
 def _floor_below(base: float, lowest: float, r: float, size: float) -> float:
@@ -119,14 +109,6 @@ class _Mounts:
     def __init__(self, model: Model, turn: Array, r: float, size: float) -> None:
         self.model, self.turn, self.r, self.size = model, turn, r, size
 
-    def hang(self, roots: Sequence[int]) -> Stand:
-        """Return the plates above the roots."""
-        return Stand([p for i in roots for p in self.hung(i)], None)
-
-    def stand(self, roots: Sequence[int], floor: float) -> Stand:
-        """Return what holds the roots on a floor at that height."""
-        return Stand([p for i in roots for p in self.standing(i, floor)], floor)
-
     def standing(self, i: int, floor: float) -> list[DrawnPiece]:
         """Return a foot below the joint, a post behind a level hinge, or posts below the ends of a rail."""
         r, side = self.r, self._behind(i)
@@ -152,8 +134,12 @@ class _Mounts:
 
     def deepest(self, roots: Sequence[int], moving: list[DrawnPiece], poses: Array) -> float:
         """Return the lowest height [m] of the moving pieces, now and as their level hinges swing."""
-        swings = [_deepest(self.model, k, moving, poses) for i in roots for k in self.level_hinges(i, poses)]
-        return min([float(box_corners(moving, poses)[:, 2].min()), *swings])
+        heights = [float(box_corners(moving, poses)[:, 2].min())]
+        for k in (k for i in roots for k in self.level_hinges(i, poses)):
+            carried, origin = set(self.model.tree.subtree(k)), poses[k][:3, 3]
+            away = box_corners([p for p in moving if p.body in carried], poses) - origin
+            heights.append(float(origin[2] - np.linalg.norm(away, axis=1).max(initial=0.0)))
+        return min(heights)
 
     def _supports(self, i: int) -> list[Array]:
         """Points (3,) where joint i is held: its origin, or the ends of its rail, the lower one of a steep rail."""

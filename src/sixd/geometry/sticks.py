@@ -74,7 +74,6 @@ def _carried(model: Model, i: int) -> list[Array]:
 
 
 def _closed_frames(model: Model) -> list[str]:
-    """Names of the frames where loops are closed."""
     return list(dict.fromkeys(n for c in model.constraints if isinstance(c, (Loop, Distance)) for n in c.frames))
 
 
