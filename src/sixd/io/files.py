@@ -29,10 +29,7 @@ _BEGINNINGS: dict[bytes, str] = {
     b"glTF": "a mesh (binary glTF). Name the robot file that uses it.",
     b"\x89HDF": "an HDF5 file (MATLAB's v7.3, perhaps). Save a spatial_v2 model with -v7.",
     b"version https://git-lfs": "a Git LFS pointer, not the file itself. Fetch it with: git lfs pull.",
-    b"\xff\xfe\0\0": "text in UTF-32. Save it as UTF-8.",
-    b"\0\0\xfe\xff": "text in UTF-32. Save it as UTF-8.",
-    b"<\0\0\0": "text in UTF-32. Save it as UTF-8.",
-    b"\0\0\0<": "text in UTF-32. Save it as UTF-8.",
+    **dict.fromkeys((b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<"), "text in UTF-32. Save it as UTF-8."),
 }
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 _EXPECTED = "expected URDF, SDF, MJCF or .mat."
@@ -149,6 +146,13 @@ def _foreign(data: bytes) -> str | None:
     if b"\0" in text[:4000] and not text.startswith(UTF16):
         return "binary. Name the robot file."
     return "neither XML nor a .mat file. Is it the right one?" if b"<" not in data else None
+
+
+def claimed_name(name: str, used: set[str]) -> str:
+    """Return ``unused_name``, and add it to ``used``."""
+    name = unused_name(name, used)
+    used.add(name)
+    return name
 
 
 def unused_name(name: str, used: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sixd.errors import LoadError, MissingPackageError
-from sixd.io.files import UTF16, Source, read_source, unused_name
+from sixd.io.files import UTF16, Source, claimed_name, read_source
 from sixd.io.xml import Element, parse
 
 if TYPE_CHECKING:
@@ -151,6 +151,5 @@ def complete_names(compiled: MjModel, kind: str, stem: str) -> list[str]:
     used = set(names)
     for k, name in enumerate(names):
         if not name:
-            names[k] = unused_name(f"{stem}{k}", used)
-            used.add(names[k])
+            names[k] = claimed_name(f"{stem}{k}", used)
     return names

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixd.errors import LoadError, ModelError
-from sixd.io.files import Source, unused_name
+from sixd.io.files import Source, claimed_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
 from sixd.io.mjcf.geoms import add_geoms
@@ -45,7 +45,10 @@ def read_mjcf(source: Source, root: Element) -> Model:
     remark = scene_remark(compiled, reader.disabled)
     acting = [*not_carried(compiled), *([] if remark is None else [remark])]
     builder.notes.extend(Finding("not-carried", builder.name, text) for text in acting)
-    builder.notes.extend(Finding("not-carried", builder.name, text, True) for text in not_acting(compiled))
+    idle = _idle_tendons(compiled)
+    if idle:
+        text = f"tendons ({idle}) that exert no force by themselves are not supported"
+        builder.notes.append(Finding("not-carried", builder.name, text, True))
     for body in range(1, compiled.nbody):
         try:
             reader.add_body(body)
@@ -89,20 +92,15 @@ class _MjcfReader:
         inertia = self._inertia(b, name)
         first, count = c.body_jntadr[b], c.body_jntnum[b]
         if count == 0:
-            fixed = self._claim(f"{name}_fixed")
+            fixed = claimed_name(f"{name}_fixed", self.used_names)
             self.builder.add_body(name, parent, Fixed(), placement=pose, inertia=inertia, joint_name=fixed)
         for j in range(first, first + count):
             last = j == first + count - 1
-            link = name if last else self._claim(f"{name}:{self.joint_names[j]}")
+            link = name if last else claimed_name(f"{name}:{self.joint_names[j]}", self.used_names)
             if not last:
                 self.between.add(link)
             self._add_joint(j, link, parent, pose, inertia if last else None)
             parent, pose = link, np.eye(4)
-
-    def _claim(self, name: str) -> str:
-        name = unused_name(name, self.used_names)
-        self.used_names.add(name)
-        return name
 
     def _add_joint(self, j: int, link: str, parent: str, pose: Array, inertia: Inertia | None) -> None:
         """Add one joint: a motion about its anchor, in the body's frame as the earlier joints moved it."""
@@ -231,13 +229,6 @@ def not_carried(compiled: MjModel) -> Iterator[str]:
     density, viscosity = compiled.opt.density, compiled.opt.viscosity
     if density > 0 or viscosity > 0:
         yield f"the fluid (density {density:g}, viscosity {viscosity:g}) is not supported; bodies move as in a vacuum"
-
-
-def not_acting(compiled: MjModel) -> Iterator[str]:
-    """Yield a sentence for each kind of element that a Model cannot hold and that exerts no force without control."""
-    tendons = _idle_tendons(compiled)
-    if tendons:
-        yield f"tendons ({tendons}) that exert no force by themselves are not supported"
 
 
 def _idle_tendons(compiled: MjModel) -> int:

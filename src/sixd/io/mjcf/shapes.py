@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sixd.io.files import unused_name
+from sixd.io.files import claimed_name
 from sixd.io.mjcf.elements import Losses, pose_attributes
 from sixd.io.writing import numbers, quoteattr
 from sixd.model import Shape, Visual
@@ -43,9 +43,7 @@ class Shapes:
         if visual.color is not None:
             text += f" rgba={numbers(visual.color)}"
         if visual.name and all(c.isprintable() for c in visual.name):
-            name = unused_name(visual.name, self._names)
-            self._names.add(name)
-            text = f"name={quoteattr(name)} {text}"
+            text = f"name={quoteattr(claimed_name(visual.name, self._names))} {text}"
         return f"<geom {text}/>"
 
     def _form(self, shape: Shape, *, moving: bool) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
-from sixd.io.files import unused_name
+from sixd.io.files import claimed_name, unused_name
 from sixd.io.mjcf.elements import Losses, fixed_inertial_element, inertial_element, joint_element, pose_attributes
 from sixd.io.mjcf.equalities import equality_elements, relation_element
 from sixd.io.mjcf.links import Link, Member, links_of
@@ -228,7 +228,7 @@ class _MjcfWriter:
             if name not in bodies:
                 self._add_site(name, frame.body, frame.pose)
             elif bodies[name] in self.links and not np.array_equal(self.links[bodies[name]].frame, frame.pose):
-                self._add_site(self._claim(f"{name}_frame"), frame.body, frame.pose)
+                self._add_site(claimed_name(f"{name}_frame", self.site_names), frame.body, frame.pose)
                 self.losses.add("The frames {} cannot be those of their bodies, and are written as NAME_frame", name)
 
     def site(self, frame: str, moved: Array | None = None) -> str:
@@ -237,13 +237,8 @@ class _MjcfWriter:
         own = frame in ("world", self.base, *self.model.body_names) or frame.startswith("joint:")
         if moved is None and not own:
             return frame
-        name = self._claim(f"{frame.removeprefix('joint:')}_site")
+        name = claimed_name(f"{frame.removeprefix('joint:')}_site", self.site_names)
         self._add_site(name, known.body, known.pose if moved is None else known.pose @ moved)
-        return name
-
-    def _claim(self, name: str) -> str:
-        name = unused_name(name, self.site_names)
-        self.site_names.add(name)
         return name
 
     def _add_site(self, name: str, body: int, pose: Array) -> None:

@@ -139,8 +139,7 @@ def _pitch(joint: Element) -> float:
 def read_properties(connection: Connection, notes: list[Finding]) -> dict[str, Any]:
     """Return limits, damping, friction and springs as arguments of ``add_body``; limits in wrong order are noted."""
     joint, kind = connection.element, connection.kind
-    count = _AXES[kind]
-    elements = [joint.find(tag) for tag in ("axis", "axis2")[:count]]
+    elements = [joint.find(tag) for tag in ("axis", "axis2")[: _AXES[kind]]]
     values = [_axis_properties(axis) for axis in elements if axis is not None]
     if not values:
         return {}

@@ -73,8 +73,7 @@ def _from_collisions(link: Element, inertial: Element, pose_of: Callable[[Elemen
     if not total.mass > 0:
         raise inertial.error('<inertial auto="true">, but no <collision> has a volume. Write <mass> and <inertia>.')
     if inertial.find("mass") is not None:
-        ratio = number_in(inertial, "mass") / total.mass
-        total = Inertia.from_matrix(total.matrix * ratio)
+        total = Inertia.from_matrix(total.matrix * (number_in(inertial, "mass") / total.mass))
     return total
 
 

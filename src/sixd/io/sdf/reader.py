@@ -100,11 +100,13 @@ class _SdfReader:
                 self._add_moving(step, step.by)
             else:
                 fixed = static[step.link] or floating_base is False
-                self._add_base(step.link, Fixed() if fixed else Free())
-        for joint in self.joints:
-            if joint.kind != "fixed" and all(end == WORLD or static[end] for end in (joint.parent, joint.child)):
-                message = f"it is a {joint.kind} joint between links that cannot move; it is held"
-                self.builder.notes.append(Finding("held", joint.name, message, True))
+                joint_name = unused_name(f"{step.link}_{'fixed' if fixed else 'free'}", self.joint_names)
+                joint, pose = Fixed() if fixed else Free(), self.graph.in_world(step.link)
+                self._add(step.link, WORLD, joint, joint_name=joint_name, placement=pose)
+        for one in self.joints:
+            if one.kind != "fixed" and all(end == WORLD or static[end] for end in (one.parent, one.child)):
+                message = f"it is a {one.kind} joint between links that cannot move; it is held"
+                self.builder.notes.append(Finding("held", one.name, message, True))
 
     def note_extensions(self) -> None:
         """Report drake's own elements, which may act; raise for its joints, which would change the tree."""
@@ -116,11 +118,6 @@ class _SdfReader:
                 raise tags["drake:joint"].error("<drake:joint> is not supported. Write a <joint> of SDF.")
             for tag in sorted(set(tags) - _HARMLESS):
                 self.builder.notes.append(Finding("not-carried", where, f"<{tag}> is not supported"))
-
-    def _add_base(self, link: str, joint: Joint) -> None:
-        ending = "free" if isinstance(joint, Free) else "fixed"
-        name = unused_name(f"{link}_{ending}", self.joint_names)
-        self._add(link, WORLD, joint, joint_name=name, placement=self.graph.in_world(link))
 
     def _add_moving(self, step: TreeStep, by: Connection) -> None:
         motion, graph = read_motion(by, self.graph), self.graph

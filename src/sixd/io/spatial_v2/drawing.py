@@ -65,7 +65,6 @@ def read_appearance(where: str, appearance: object, count: int) -> tuple[Visual,
 
 
 def _instructions(items: object) -> list[Any]:
-    """Return a cell as a list."""
     if items is None or (isinstance(items, np.ndarray) and items.size == 0):
         return []
     if isinstance(items, np.ndarray) and items.dtype == object:

@@ -15,9 +15,8 @@ from typing import Any
 from sixd.errors import LoadError, ModelError, SixdError
 from sixd.io.files import unused_name
 from sixd.io.urdf.joints import read_dynamics, read_joint, read_limits, read_mimic
-from sixd.io.urdf.links import incomplete_inertial, read_color, read_inertia, read_materials, read_shape
+from sixd.io.urdf.links import incomplete_inertial, read_color, read_inertia, read_materials, read_origin, read_shape
 from sixd.io.urdf.meshes import Folders
-from sixd.io.urdf.origin import read_origin
 from sixd.io.urdf.spelling import refuse_xacro, spelling_findings
 from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
 from sixd.io.xml import Element

@@ -98,7 +98,6 @@ def _by_name(robot: Element, tag: str) -> dict[str, Element]:
 
 
 def _cycle_error(robot: Element, above: dict[str, Element], link: str) -> Exception:
-    """Return the error that shows the cycle above ``link``."""
     cycle = [link]
     while (link := joint_end(above[link], "parent")) not in cycle:
         cycle.append(link)

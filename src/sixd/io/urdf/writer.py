@@ -36,7 +36,11 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     if lost:
         message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
         warnings.warn(message, ModelWarning, stacklevel=2)
-    mimics = _mimics(model)
+    mimics = {}
+    for c in model.constraints:
+        if not isinstance(c, Mimic):
+            raise ModelError(f"to_urdf: URDF cannot hold the constraint {c}. Write the model without it.")
+        mimics[c.joint] = c
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
     base = base_frame(model)
     for i, name in enumerate(("world", *model.body_names)):
@@ -46,15 +50,6 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
         lines += _joint(model, model.joint(name), mimics.get(name))
     lines += _fixed_frames(model, base)
     return write_text("\n".join([*lines, "</robot>", ""]), path)
-
-
-def _mimics(model: Model) -> dict[str, Mimic]:
-    mimics = {}
-    for c in model.constraints:
-        if not isinstance(c, Mimic):
-            raise ModelError(f"to_urdf: URDF cannot hold the constraint {c}. Write the model without it.")
-        mimics[c.joint] = c
-    return mimics
 
 
 def _numbers(values: object) -> str:
