@@ -197,10 +197,8 @@ class ClosedForm:
         for k, v in poly.terms.items():
             parts.setdefault(k & mask, {})[k & ~mask] = v
 
-        def product(key: int) -> Expr:
-            return sympy.Mul(*(x ** ((key // unit) & field) for unit, x in units))
-
-        return self._joined(((Poly(self.ring, parts[k], poly.den), product(k)) for k in sorted(parts)), halves=True)
+        products = {key: sympy.Mul(*(x ** ((key // unit) & field) for unit, x in units)) for key in sorted(parts)}
+        return self._joined(((Poly(self.ring, parts[k], poly.den), x) for k, x in products.items()), halves=True)
 
     def _joined(self, pairs: Iterable[tuple[Poly, Any]], *, halves: bool = False) -> Expr:
         """Σ poly · product; products with proportional coefficients share a bracket: -h (2 q̇1 q̇2 + q̇2²).

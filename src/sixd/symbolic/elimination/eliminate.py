@@ -146,7 +146,12 @@ def eliminate(
         y = tuple(x for x in q if x not in table)
     else:
         table, y = _explicit(where, q, explicit, new)
-        _require_satisfied(where, phi, table)
+        for e in arguments.listed(where, "phi", phi):
+            left = arguments.expression(where, "phi", e).xreplace(table)
+            if not is_zero(left):
+                raise ModelError(
+                    f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Fix the map."
+                )
     known = dict(zip(q, qd, strict=True))
     yd = tuple(known.get(x) or arguments.velocities(where, [x], None)[0] for x in y)
     gamma = sympy.Matrix([table.get(x, x) for x in q])
@@ -176,10 +181,3 @@ def _explicit(
         if any(e.has(z) for z in table):
             raise ModelError(f"{where}: the expression for {x} is {e}, expected one in the new coordinates alone.")
     return table, y
-
-
-def _require_satisfied(where: str, phi: VectorLike | ExprLike, table: Mapping[Expr, Expr]) -> None:
-    for e in arguments.listed(where, "phi", phi):
-        left = arguments.expression(where, "phi", e).xreplace(dict(table))
-        if not is_zero(left):
-            raise ModelError(f"{where}: explicit leaves {tidy(left)} of the constraint {e}, expected 0. Fix the map.")

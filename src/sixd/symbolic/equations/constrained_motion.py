@@ -220,5 +220,4 @@ def _written(system: Equations) -> Callable[[Expr], Expr]:
 
 
 def _tidy_if_short(e: Expr, write: Callable[[Expr], Expr] = tidy) -> Any:
-    """A short expression simplified, a long one unchanged."""
     return write(e) if sympy.count_ops(e) < _LONG else sympy.sympify(e)

@@ -29,7 +29,7 @@ from sixd.model.joints import replace_parameters
 from sixd.model.numbers import substitutions
 from sixd.model.system import System
 from sixd.spatial.expressions import evaluate_expressions
-from sixd.spatial.scalar import Array, Scalar, is_sympy
+from sixd.spatial.scalar import Array, is_sympy
 from sixd.symbolic.arguments import Coordinates
 from sixd.symbolic.closed_form import ClosedForm
 from sixd.symbolic.equations import constrained_motion, printing, source_code
@@ -195,15 +195,12 @@ class Equations(System):
         """The equations with symbols (or their names) replaced by numbers or expressions."""
         table = substitutions(self, values)
 
-        def change(x: Scalar) -> Any:
-            return x.xreplace(table) if is_sympy(x) else x
-
-        form = self.form.replaced(table)
-        if self.model is None:
-            model, constraints = None, tuple(replace_parameters(c, change) for c in self.constraints)
-        else:
-            model = self.model.substitute(table)
+        form, own = self.form.replaced(table), self.constraints
+        model = None if self.model is None else self.model.substitute(table)
+        if model is not None:
             constraints = model_constraints(model)
+        else:
+            constraints = tuple(replace_parameters(c, lambda x: x.xreplace(table) if is_sympy(x) else x) for c in own)
         free = {s for value in table.values() for s in value.free_symbols}
         return Equations(
             self.name,

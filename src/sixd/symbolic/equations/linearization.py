@@ -61,8 +61,7 @@ def linearize(
             f"state where they are differentiable. Give velocities other than 0, or leave friction out."
         )
     below = M.LUsolve(d_q.row_join(d_qd).row_join(T)) if n else sympy.zeros(0, 2 * n + m)
-    above = sympy.zeros(n, n).row_join(sympy.eye(n)).row_join(sympy.zeros(n, m))
-    both = above.col_join(below)
+    both = sympy.zeros(n, n).row_join(sympy.eye(n)).row_join(sympy.zeros(n, m)).col_join(below)
     A, B = both[:, : 2 * n], both[:, 2 * n :]
     if not both.free_symbols:
         return Linear(np.array(A, dtype=float), np.array(B, dtype=float))

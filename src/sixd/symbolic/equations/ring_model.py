@@ -47,10 +47,7 @@ def ring_force(ring: Ring, x: Scalar) -> Poly:
 def _by_model(name: str) -> Callable[..., Any]:
     """A method that calls the model's constraint with that model."""
 
-    def method(self: ModelConstraint, system: System, *state: Array) -> Any:
-        return getattr(self.constraint, name)(self.model, *state)
-
-    return method
+    return lambda self, system, *state: getattr(self.constraint, name)(self.model, *state)
 
 
 @dataclass(frozen=True)

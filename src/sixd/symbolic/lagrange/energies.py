@@ -158,8 +158,7 @@ def _from_euler(where: str, euler: tuple[str, VectorLike], qd: Sequence[Expr]) -
         raise ScalarTypeError(f"{where}: euler is {euler!r}, expected a sequence and its angles: ('ZXZ', (a, b, c)).")
     angles = arguments.vector(where, "the angles of euler", euler[1], (3,))
     arguments.require_positions(where, "the angles of euler", angles, qd)
-    R = rotation_from_euler(euler[0], np.array(list(angles), dtype=object))
-    return sympy.Matrix(3, 3, list(R.ravel()))
+    return sympy.Matrix(3, 3, list(rotation_from_euler(euler[0], np.array(list(angles), dtype=object)).ravel()))
 
 
 def _inertia_matrix(where: str, inertia: ExprLike | VectorLike | MatrixLike) -> Any:

@@ -273,8 +273,7 @@ def _require_independent(form: ClosedForm, parameters: Sequence[Expr]) -> None:
         return
     best = np.zeros(form.nv)
     for _ in range(4):
-        table = {s: rng.uniform(0.3, 1.2) for s in (*parameters, *form.q)}
-        M = plausibility.values_of(form.M, table)
+        M = plausibility.values_of(form.M, {s: rng.uniform(0.3, 1.2) for s in (*parameters, *form.q)})
         if M is None:  # undecidable
             return
         if not np.isfinite(M).all():

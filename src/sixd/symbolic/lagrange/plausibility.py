@@ -80,8 +80,7 @@ def warn_if_negative(form: ClosedForm, parameters: Sequence[Expr]) -> None:
     rng = np.random.default_rng(2)
     M = np.zeros((0, 0))
     for _ in range(_TRIES if form.nv else 0):
-        table = {s: _sample(rng, s) for s in (*parameters, *form.q)}
-        values = values_of(form.M, table)
+        values = values_of(form.M, {s: _sample(rng, s) for s in (*parameters, *form.q)})
         if values is None:  # undecidable
             return
         M = values

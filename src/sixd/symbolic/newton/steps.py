@@ -27,11 +27,8 @@ OUTWARD = ("omega", "omegad", "vd", "vd_com", "F", "N")
 INWARD = ("f", "n")
 _TEXT = {"omega": "ω", "omegad": "ω̇", "vd": "v̇", "vd_com": "v̇_C", "tau": "τ"}
 _LATEX = {
-    "omega": (r"\omega", ""),
-    "omegad": (r"\dot{\omega}", ""),
-    "vd": (r"\dot{v}", ""),
-    "vd_com": (r"\dot{v}", "C"),
-}
+    "omega": (r"\omega", ""), "omegad": (r"\dot{\omega}", ""), "vd": (r"\dot{v}", ""), "vd_com": (r"\dot{v}", "C"),
+}  # fmt: skip
 _BRACKETS = 4  # width of an equals sign and brackets, in letters of LaTeX
 _WIDE = 96  # columns up to which a vector is written in one line
 _NOISE = 1e-14  # numbers below this, relative to the largest of the same quantity, are written as 0
@@ -139,8 +136,7 @@ class NewtonEulerSteps:
         for stage, title in TITLES.items():
             blocks.append(f"{title}\n{_indented(aligned(self._rules(stage, 0)))}")
             for name, steps in _grouped(self.steps, stage):
-                lines = [x for step in steps for x in self._lines(step, letters)]
-                body = aligned(lines)
+                body = aligned([x for step in steps for x in self._lines(step, letters)])
                 blocks.append(_indented(body if stage == "torque" else f"{name}\n{_indented(body)}"))
         return "\n\n".join(blocks)
 
@@ -153,7 +149,9 @@ class NewtonEulerSteps:
         """(left, right) of the equations of a stage, as text (column 0) or LaTeX (2)."""
         base, forces, reduced = self.gravity == "base", self.result.has_forces, isinstance(self.result.model, Reduced)
         present = {"<W>": not base, "<B>": not base, "<F>": forces, "<N>": forces, "<G>": reduced, "<E>": reduced}
-        present["<M>"] = _is_passive(self.result.model)
+        tree = _tree(self.result.model)
+        passive = *tree.armature, *tree.damping, *tree.friction, *tree.stiffness
+        present["<M>"] = any(not is_zero(x) for x in passive)
         rules = []
         for rule in RULES[stage]:
             right = rule[column + 1]
@@ -264,11 +262,6 @@ def _grouped(steps: tuple[NewtonEulerStep, ...], stage: str) -> list[tuple[str, 
         if step.stage == stage:
             groups.setdefault("" if stage == "torque" else step.name, []).append(step)
     return list(groups.items())
-
-
-def _is_passive(model: System) -> bool:
-    tree = _tree(model)
-    return any(not is_zero(x) for part in (tree.armature, tree.damping, tree.friction, tree.stiffness) for x in part)
 
 
 def _block(equations: Iterable[tuple[str, str]]) -> str:

@@ -114,7 +114,6 @@ class Builder:
         return self.sort_key(x), x, plain
 
     def _factor(self, i: int, exponent: int) -> Node:
-        """A power of a generator."""
         base = self.generator(i)
         x = self.sympy.Pow(base, exponent)
         plain = base.is_Symbol or (base.is_Function and not isinstance(base, self.sympy.exp))

@@ -44,24 +44,20 @@ def _normal(expr: Expr, bits: int) -> Poly:
     try:
         poly = Ring(bits=bits, kind="tame").convert(expr)
         # the largest multiple of a base angle in the polynomial
-        powers = [dict(poly.ring.exponents(k)) for k in poly.terms]
-        degrees = [p.get(i, 0) + p.get(i + 1, 0) for p in powers for i in poly.ring.angles.values()]
+        monomials = [dict(poly.ring.exponents(k)) for k in poly.terms]
+        degrees = [p.get(i, 0) + p.get(i + 1, 0) for p in monomials for i in poly.ring.angles.values()]
         if max(degrees, default=0) <= LARGEST_MULTIPLE:
             return poly
     except UntameAngle:
         pass
-    if _has_quotients(expr):
+    # roots or inverses of expressions: their rules are for sines and cosines
+    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
+    if powers or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc):
         return _with_coarsest_angles(Ring(bits=bits).convert(expr))
     waves, target = Ring(bits=bits, kind="waves", argument_form=_canonical), Ring(bits=bits)
     result = _without_waves(waves.convert(expr), target)
     target.inexact |= waves.inexact
     return result
-
-
-def _has_quotients(expr: Expr) -> bool:
-    """Whether the expression has roots or inverses of expressions: the rules of these are for sines and cosines."""
-    powers = [p for p in expr.atoms(sympy.Pow) if not (p.exp.is_Integer and p.exp > 0) and not p.base.is_number]
-    return bool(powers) or expr.has(sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 def _with_coarsest_angles(poly: Poly) -> Poly:
@@ -123,9 +119,6 @@ def _base(ring: Ring, z: int, multiples: set[int], target: Ring) -> Poly:
 def _summed(poly: Poly, coefficients: dict[tuple[int, ...], Terms], bases: list[Poly], target: Ring) -> Poly:
     """Σ p zⁿ + q z⁻ⁿ = Σ (p + q) cos(n a) + i (p - q) sin(n a)."""
 
-    def moved(terms: Terms) -> Poly:
-        return target.convert(Poly(poly.ring, terms, poly.den).to_sympy(exact=True))
-
     i, total = square_root(target, target.constant(-1)), target.zero
     for n in sorted(coefficients):
         opposite = tuple(-m for m in n)
@@ -133,6 +126,7 @@ def _summed(poly: Poly, coefficients: dict[tuple[int, ...], Terms], bases: list[
             continue
         angle = sum((base * m for base, m in zip(bases, n, strict=True)), target.zero)
         s, c = target.sin_cos(angle)
-        p, q = (moved(coefficients.get(m, {})) for m in (n, opposite))
+        pair = (Poly(poly.ring, coefficients.get(m, {}), poly.den).to_sympy(exact=True) for m in (n, opposite))
+        p, q = map(target.convert, pair)
         total = total + (p * (c + i * s) if n == opposite else (p + q) * c + i * (p - q) * s)
     return total

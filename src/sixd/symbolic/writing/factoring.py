@@ -41,7 +41,6 @@ class Factoring:
     # monomials ------------------------------------------------------------------------------------------
 
     def _atoms_of(self, key: int) -> tuple[int, ...]:
-        """The atoms in a monomial."""
         return tuple(i for i, _ in exponents(key, self.bits))
 
     def exponent(self, key: int, i: int) -> int:

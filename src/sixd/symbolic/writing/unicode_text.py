@@ -99,7 +99,8 @@ def broken(line: str, columns: int) -> list[str]:
 def _printer(names: dict[Expr, str], digits: int | None) -> Any:
     from sympy.printing.str import StrPrinter
 
-    rates = {s: 2 if _DOTS[2] in unicodedata.normalize("NFD", t) else 1 for s, t in names.items() if _dotted(t)}
+    decomposed = {s: unicodedata.normalize("NFD", t) for s, t in names.items()}
+    rates = {s: 2 if _DOTS[2] in t else 1 for s, t in decomposed.items() if _DOTS[1] in t or _DOTS[2] in t}
     textbook = Order(rates)
 
     class UnicodePrinter(StrPrinter):
@@ -170,11 +171,6 @@ def _printer(names: dict[Expr, str], digits: int | None) -> Any:
             return str(out) if plain else f"({out})"
 
     return UnicodePrinter({"full_prec": False})
-
-
-def _dotted(letters: str) -> bool:
-    decomposed = unicodedata.normalize("NFD", letters)
-    return any(dot in decomposed for dot in _DOTS.values())
 
 
 def _fraction(expr: Expr) -> tuple[list[Expr], list[Expr]]:
