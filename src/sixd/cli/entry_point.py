@@ -104,7 +104,6 @@ def _example(error: click.UsageError) -> str:
 
 
 def _say(kind: str, text: str) -> None:
-    """Print an error or a warning on standard error."""
     mark = f"{kind}:"
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         mark = click.style(mark, fg="red" if kind == "error" else "yellow", bold=True)

@@ -69,14 +69,6 @@ def _columns(model: Model, bodies: list[int], room: int) -> tuple[dict[str, list
     return columns, [name for name in _CELLS if name in lost]
 
 
-def _joint(model: Model, i: int) -> str:
-    return printable(model.joint_names[i - 1])
-
-
-def _kind(model: Model, i: int) -> str:
-    return describe_joint(model.joints[i])
-
-
 def unit(model: Model, i: int) -> str:
     """Return the unit of the coordinate of a joint with one coordinate; a helical joint's is an angle too."""
     return model.joints[i].coordinate_units[0] if model.joints[i].coordinate_units else "rad"
@@ -91,14 +83,6 @@ def _range(model: Model, i: int) -> str:
 
 def _bound(x: float) -> str:
     return f"{x:.4g}" if np.isfinite(x) else ("-∞" if x < 0 else "∞")
-
-
-def _effort(model: Model, i: int) -> str:
-    return _limit(model.effort_limit[model.iv[i]], "N" if unit(model, i) == "m" else "N m")
-
-
-def _speed(model: Model, i: int) -> str:
-    return _limit(model.velocity_limit[model.iv[i]], f"{unit(model, i)}/s")
 
 
 def _limit(values: Array, unit: str) -> str:
@@ -117,7 +101,12 @@ def _mass(model: Model, i: int) -> str:
 
 
 _CELLS: dict[str, Callable[[Model, int], str]] = {
-    "joint": _joint, "kind": _kind, "range": _range, "effort": _effort, "speed": _speed, "passive": _passive,
+    "joint": lambda model, i: printable(model.joint_names[i - 1]),
+    "kind": lambda model, i: describe_joint(model.joints[i]),
+    "range": _range,
+    "effort": lambda model, i: _limit(model.effort_limit[model.iv[i]], "N" if unit(model, i) == "m" else "N m"),
+    "speed": lambda model, i: _limit(model.velocity_limit[model.iv[i]], f"{unit(model, i)}/s"),
+    "passive": _passive,
     "mass [kg]": _mass,
-}  # fmt: skip
+}
 _DISPENSABLE = ("passive", "speed", "effort", "joint", "range", "mass [kg]", "kind")

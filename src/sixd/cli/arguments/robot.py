@@ -130,7 +130,6 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _is_path(robot: str) -> bool:
-    """Whether the argument is a path, or looks like one."""
     path = Path(robot).expanduser()
     return os.path.exists(path) or len(path.parts) > 1 or path.suffix.lower() in _ENDINGS
 

@@ -19,12 +19,10 @@ from sixd.cli.usage import names_in, wrong_call
 from sixd.errors import CompileWarning, SixdError
 from sixd.model import Model
 from sixd.model.system import System
-from sixd.spatial.scalar import Array
 from sixd.symbolic.equations.from_model import foreseen_seconds
 from sixd.symbolic.equations.printing import FIELDS, MATRICES, chosen_fields, equations_text
 
 if TYPE_CHECKING:
-    from sixd.constraints.reduced_model import Reduced
     from sixd.symbolic.equations.equations import Equations
 
 FORMATS = ("text", "latex", "markdown", "python", "json")
@@ -66,7 +64,10 @@ def equations(source: RobotSource, form: str, what: str | None, reduce: bool, ou
         _require_patience(model, fields)
     with console(stderr=True).status(f"deriving the equations of {model.name}"):
         system: Any = model.reduce() if reduce else model
-        derived = _derived(system, fields)
+        with warnings.catch_warnings():
+            if fields and not _WITH_C.intersection(fields):  # that C is long does not matter
+                warnings.simplefilter("ignore", CompileWarning)
+            derived = sixd.equations(system)
         text = render(derived, fields, form)
     if reduce:
         print_notes(_unreduced(model, system))
@@ -86,16 +87,7 @@ def _fields(what: str | None, form: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _derived(system: Model | Reduced, fields: tuple[str, ...]) -> Equations:
-    """Return the equations; the warning that C is long is suppressed if C is not printed."""
-    with warnings.catch_warnings():
-        if fields and not _WITH_C.intersection(fields):
-            warnings.simplefilter("ignore", CompileWarning)
-        return sixd.equations(system)
-
-
 def _require_patience(model: Model, fields: tuple[str, ...]) -> None:
-    """Raise if the fields take so long that --force is required."""
     longest = max(fields or ("C",), key=lambda name: foreseen_seconds(model, name))
     seconds = foreseen_seconds(model, longest)
     if seconds >= _PATIENCE:
@@ -151,13 +143,8 @@ def written(value: object) -> str:
     return str(sstr(value, full_prec=False))
 
 
-def _as_array(name: str, field: Any) -> Array:
-    """Return the entries as an array; a vector, which SymPy holds as a matrix of one column, as (n,)."""
+def _nested(name: str, field: Any) -> Any:
+    """Return nested lists of text; a vector, which SymPy holds as a matrix of one column, as one list."""
     values = np.array(field.tolist() if hasattr(field, "shape") else field, dtype=object)
     is_column = name not in MATRICES and values.ndim == 2 and values.shape[1] == 1
-    return values[:, 0] if is_column else values
-
-
-def _nested(name: str, field: Any) -> Any:
-    """Return nested lists of text, a column as one list."""
-    return np.vectorize(written, otypes=[object])(_as_array(name, field)).tolist()
+    return np.vectorize(written, otypes=[object])(values[:, 0] if is_column else values).tolist()

@@ -16,7 +16,6 @@ from sixd.cli.arguments.robot import RobotSource, robot_argument
 from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json
 from sixd.cli.usage import from_option, unknown, wrong_call
-from sixd.model import Model
 
 
 def _complete(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
@@ -61,7 +60,12 @@ def export(source: RobotSource, function: str, name: str | None, as_json: bool, 
         raise wrong_call(f"--name is {name!r}, expected letters, digits and underscores.")
     static = _static(chosen, options)
     model = source.load()
-    _require_parts(model, options["frame"], options["given"])
+    if options["frame"] is not None:
+        with from_option("--frame"):
+            model.frame(options["frame"], "export")
+    for joint in options["given"]:
+        with from_option("--given"):
+            model.v_slice(joint)
     folder = options["output"] or Path()
     for ending in (".c", ".h"):
         if folder.is_dir():
@@ -90,12 +94,3 @@ def _static(function: str, options: Mapping[str, Any]) -> dict[str, Any]:
         raise wrong_call(f"{function} has no external forces. Leave out --f-ext.")
     static: dict[str, Any] = {option: value for option, value in values.items() if value is not None}
     return static | ({"f_ext": True} if options["f_ext"] else {})
-
-
-def _require_parts(model: Model, frame: str | None, joints: tuple[str, ...]) -> None:
-    if frame is not None:
-        with from_option("--frame"):
-            model.frame(frame, "export")
-    for joint in joints:
-        with from_option("--given"):
-            model.v_slice(joint)

@@ -164,7 +164,6 @@ def make_controller(model: Model, text: str, target: str | None) -> Any:
 
 
 def _require_memory(model: Model, rollouts: int | None, records: float) -> None:
-    """Raise if the motion does not fit into this machine's memory."""
     # q, qd and tau of each record, energies and the summary's arrays
     need = 8.0 * (rollouts or 1) * (records + 3) * (model.nq + 2 * model.nv + 8)
     have = _available_memory()
