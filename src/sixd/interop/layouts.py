@@ -59,8 +59,7 @@ def pinocchio_layout(where: str, model: Model, other: pinocchio.Model | None) ->
     """Return the layout of a ``pinocchio.Model``, or of the one that Pinocchio's URDF reader would create."""
     require_model(where, model)
     if other is None:
-        rules = [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)]
-        return _in_sequence(model, rules)
+        return _in_sequence(model, [(i, _pinocchio_rule(where, model, i, None)) for i in pinocchio_order(model)])
     if not hasattr(other, "joints") or not hasattr(other, "names"):
         raise ScalarTypeError(f"{where}: pinocchio_model is a {type(other).__name__}, expected a pinocchio.Model.")
     theirs = dict(zip(list(other.names)[1:], list(other.joints)[1:], strict=True))

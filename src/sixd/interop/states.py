@@ -8,6 +8,7 @@ length in sixd's order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,8 +50,7 @@ def to_pinocchio(
     free-flyer [x y z, qx qy qz qw] and [v; ω]; spherical [qx qy qz qw]; continuous (cos, sin); planar
     (x, y, cos, sin) and (vx, vy, ω) in body axes.
     """
-    layout = pinocchio_layout("to_pinocchio", model, pinocchio_model)
-    return _convert("to_pinocchio", model, layout, True, q, qd, qdd, tau)
+    return _convert("to_pinocchio", pinocchio_layout, model, pinocchio_model, q, qd, qdd, tau)
 
 
 def from_pinocchio(
@@ -66,8 +66,7 @@ def from_pinocchio(
 
     Angles of continuous joints are in (-pi, pi]. Returns q if there is no other input, else a tuple.
     """
-    layout = pinocchio_layout("from_pinocchio", model, pinocchio_model)
-    return _convert("from_pinocchio", model, layout, False, q, qd, qdd, tau)
+    return _convert("from_pinocchio", pinocchio_layout, model, pinocchio_model, q, qd, qdd, tau)
 
 
 def to_mujoco(
@@ -94,8 +93,7 @@ def to_mujoco(
     a free joint is [x y z, qw qx qy qz] in the world; linear velocity, acceleration and force come first, in world
     axes, angular ones follow, in body axes.
     """
-    layout = mujoco_layout("to_mujoco", model, mujoco_model)
-    return _convert("to_mujoco", model, layout, True, q, qd, qdd, tau)
+    return _convert("to_mujoco", mujoco_layout, model, mujoco_model, q, qd, qdd, tau)
 
 
 def from_mujoco(
@@ -111,12 +109,12 @@ def from_mujoco(
 
     Returns q if there is no other input, else a tuple.
     """
-    layout = mujoco_layout("from_mujoco", model, mujoco_model)
-    return _convert("from_mujoco", model, layout, False, q, qd, qdd, tau)
+    return _convert("from_mujoco", mujoco_layout, model, mujoco_model, q, qd, qdd, tau)
 
 
-def _convert(where: str, model: Model, layout: StateLayout, to_other: bool, *state: ArrayLike | None) -> Any:
+def _convert(where: str, layout_of: Callable[..., StateLayout], model: Model, other_model: Any, *state: Any) -> Any:
     """Return the arrays (q, qd, qdd, tau) in the other coordinates; whole batches are converted joint by joint."""
+    layout, to_other = layout_of(where, model, other_model), where.startswith("to_")
     own, other = {"q": model.nq, "v": model.nv}, {"q": layout.nq, "v": layout.nv}
     sizes, new_sizes = (own, other) if to_other else (other, own)
     whose = f"of model {model.name!r}" if to_other else "of the other program"

@@ -58,9 +58,7 @@ def showmotion(model: Any, t_data: ArrayLike | None = None, q_data: ArrayLike | 
     if isinstance(model, (str, os.PathLike)):
         if model == "save":
             return _save(t_data)
-        if model == "about":
-            return _about(t_data)
-        return _show(*_load(model), options)
+        return _about(t_data) if model == "about" else _show(*_load(model), options)
     raise ScalarTypeError(
         f"showmotion: the first argument is a {type(model).__name__}, expected a model, a file, 'save' or 'about'."
     )

@@ -28,8 +28,7 @@ def expandLambda(lam: ArrayLike, nf: ArrayLike) -> Array:
     counts = vector("expandLambda", "nf", nf, len(over))
     if not all(n >= 1 and n == int(n) for n in counts):
         raise ModelError(f"expandLambda: nf is {counts.tolist()}, expected whole numbers of at least 1.")
-    expanded = expand_parent([-1, *over], [0, *(int(n) for n in counts)])
-    return np.array(expanded, dtype=int) + 1
+    return np.array(expand_parent([-1, *over], [0, *(int(n) for n in counts)]), dtype=int) + 1
 
 
 def LTL(H: ArrayLike, lam: ArrayLike) -> Array:
