@@ -78,7 +78,8 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
         "accelerate": _known(recipe, problem) or problem.traced(accelerate, {"t": (), **state, "u": (problem.nu,)}),
         "observe": problem.traced(observe, state),
     }
-    if has_reactions(problem):
+    # of a tree whose joints have no dry friction the forces in the joints follow from the state
+    if isinstance(system, Model) and joint_rows(problem) is None and not has_contact(problem):
         programs["react"] = problem.traced(_reaction(problem, R), {"t": (), **state, "u": (problem.nu,)})
     if not problem.has_f_ext:
         programs["pull"] = problem.traced(pull, {"q": (system.nq,), "weights": (system.nb, 3, 4)})
@@ -118,11 +119,6 @@ def _observation(problem: Problem) -> tuple[Callable[..., Array], dict[str, int]
     if has_momentum:
         observed |= {"momentum": 3, "angular momentum": 3, "centre of mass": 3}
     return observe, observed
-
-
-def has_reactions(problem: Problem) -> bool:
-    """Return whether the forces in the joints follow from the state: of a tree whose joints have no dry friction."""
-    return isinstance(problem.system, Model) and joint_rows(problem) is None and not has_contact(problem)
 
 
 def _reaction(problem: Problem, R: Array) -> Callable[..., Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, cast
 
 import numpy as np
@@ -54,7 +55,11 @@ def adjustable(system: System, parameters: Mapping[Any, Any] | None, q: Any = No
 
     ``q`` (nq,), if any, is the start: damping is relative to the inertia that each degree of freedom shows there.
     """
-    given = _given(parameters)
+    if not isinstance(parameters, (Mapping, NoneType)):
+        raise ScalarTypeError(
+            f"view: parameters is {parameters!r}, expected a mapping of names to (value, lowest, highest)."
+        )
+    given = {str(name): x for name, x in (parameters or {}).items()}
     own = {str(s): None for s in system.symbols}
     sliders = [_slider(name, name, "", given.pop(name)) for name in sorted(own) if name in given]
     missing = sorted(set(own) - {s.symbol for s in sliders})
@@ -83,14 +88,6 @@ def adjustable(system: System, parameters: Mapping[Any, Any] | None, q: Any = No
 # arguments ----------------------------------------------------------------------------------------
 
 
-def _given(parameters: Any) -> dict[str, Any]:
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ScalarTypeError(
-            f"view: parameters is {parameters!r}, expected a mapping of names to (value, lowest, highest)."
-        )
-    return {str(name): x for name, x in (parameters or {}).items()}
-
-
 def _refuse(system: System, given: Iterable[str], known: Iterable[str]) -> None:
     for name in given:
         if name not in known:
@@ -98,7 +95,6 @@ def _refuse(system: System, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _slider(symbol: str, label: str, unit: str, given: Any) -> Slider:
-    """The slider of a range (value, lowest, highest)."""
     wanted = "expected three numbers, (value, lowest, highest)"
     try:
         value, low, high = (float(x) for x in given)

@@ -50,13 +50,10 @@ class Stage:
         # a motion that flies far away is followed
         self.leaves = bool(np.linalg.norm(np.ptp(reach, axis=(0, 1))) > 12 * self.extent)
         self.room = np.array([f(reach[: 1 if self.leaves else None], axis=(0, 1)) for f in (np.min, np.max)])
-        planes = [
-            v for v in scene["visuals"] if scene["geometries"][v["geometry"]]["kind"] == "plane" and not v["body"]
-        ]
+        kinds, fixed = [g["kind"] for g in scene["geometries"]], [v for v in scene["visuals"] if not v["body"]]
         below, ground = self.room[0, 2] - 0.02 * self.extent, scene["settings"]["ground"]
-        level = [v["pose"][11] for v in planes if v["pose"][10] > 0.9999] + [
-            below if below < -0.04 * self.extent else 0
-        ]
+        level = [v["pose"][11] for v in fixed if kinds[v["geometry"]] == "plane" and v["pose"][10] > 0.9999]
+        level.append(below if below < -0.04 * self.extent else 0)
         self.ground = float(level[0] if ground is None else ground)
 
     def camera(self, frame: int) -> tuple[Array, Array, Array]:
@@ -143,9 +140,8 @@ def nearest(x: Array, y: Array, z: Array, width: int, height: int) -> tuple[Arra
     y = np.where((area != 0)[:, None], y, np.nan)
     wide, high = (reduce(np.maximum, a.T) - reduce(np.minimum, a.T) for a in (x, y))
     crossed = np.cumsum(np.nan_to_num(wide.clip(1, width) * high.clip(1, height)))
-    for part in np.split(
-        np.arange(len(x)), np.searchsorted(crossed, np.arange(_AT_ONCE, crossed[-1:].sum(), _AT_ONCE))
-    ):
+    ends = np.searchsorted(crossed, np.arange(_AT_ONCE, crossed[-1:].sum(), _AT_ONCE))
+    for part in np.split(np.arange(len(x)), ends):
         k, row = _pixels(y[part], height)
         t, middle, cuts = part[k], row + 0.5, np.full((len(k), 3), np.nan)
         for a, b in ((0, 1), (1, 2), (2, 0)):

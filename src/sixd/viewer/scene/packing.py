@@ -59,9 +59,7 @@ def _geometry(piece: DrawnPiece) -> dict[str, Any]:
         return _mesh(piece.mesh)
     if piece.kind == "line":
         return {"kind": "line", "positions": buffer(piece.points, "float32")}
-    if piece.kind == "plane":
-        return {"kind": "plane"}
-    return {"kind": piece.kind, "size": flat_list(piece.size)}
+    return {"kind": "plane"} if piece.kind == "plane" else {"kind": piece.kind, "size": flat_list(piece.size)}
 
 
 def _mesh(mesh: Mesh) -> dict[str, Any]:

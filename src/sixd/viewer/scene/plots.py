@@ -19,13 +19,8 @@ from sixd.viewer.scene.packing import buffer
 
 _TITLES = {"q": "position", "qd": "velocity", "tau": "force"}
 _TITLES_BY_UNIT = {
-    "rad": "angle",
-    "m": "position",
-    "rad/s": "angular velocity",
-    "m/s": "velocity",
-    "N m": "torque",
-    "N": "force",
-}
+    "rad": "angle", "m": "position", "rad/s": "angular velocity", "m/s": "velocity", "N m": "torque", "N": "force",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
