@@ -68,15 +68,13 @@ def between(start: ArrayLike, end: ArrayLike) -> tuple[Array, float]:
     return placement((start + end) / 2, R=frame_along((end - start) / length)), length
 
 
-def torus(radius: float, thickness: float, columns: int = 64, rows: int = 12) -> Shape:
+def torus(radius: float, thickness: float) -> Shape:
     """Return a ring about y as a mesh; ``radius`` is the outer one, ``thickness`` the diameter of its tube [m]."""
-    around, about = np.meshgrid(
-        2 * np.pi * np.arange(columns) / columns, 2 * np.pi * np.arange(rows) / rows, indexing="ij"
-    )
-    r = thickness / 2
+    columns, rows, r = 64, 12, thickness / 2
+    i, k = np.meshgrid(np.arange(columns), np.arange(rows), indexing="ij")
+    around, about = 2 * np.pi * i / columns, 2 * np.pi * k / rows
     out = radius - r + r * np.cos(about)
     vertices = np.stack([out * np.sin(around), r * np.sin(about), out * np.cos(around)], axis=-1).reshape(-1, 3)
-    i, k = np.meshgrid(np.arange(columns), np.arange(rows), indexing="ij")
     a, b = i * rows + k, i * rows + (k + 1) % rows
     c, d = (i + 1) % columns * rows + k, (i + 1) % columns * rows + (k + 1) % rows
     triangles = np.concatenate([np.stack([a, c, d], axis=-1), np.stack([a, d, b], axis=-1)]).reshape(-1, 3)

@@ -26,11 +26,11 @@ def draw_ur(arm: Model) -> Model:
     rod(0, (0, 0, -0.02), (0, 0, 0), 0.10, STEEL)
     rod(0, (0, 0, 0), (0, 0, 0.038), 0.075, _ALUMINIUM)
 
-    def drum(body: int, start: tuple[float, ...], end: tuple[float, ...], radius: float, cap: float = 0.012) -> None:
+    def drum(body: int, start: tuple[float, ...], end: tuple[float, ...], radius: float) -> None:
         """Add a housing with a blue cap at its end."""
         away = [e - s for s, e in zip(start, end, strict=True)]
         length = sum(a * a for a in away) ** 0.5
-        lid = tuple(e + a * cap / length for e, a in zip(end, away, strict=True))
+        lid = tuple(e + a * 0.012 / length for e, a in zip(end, away, strict=True))
         rod(body, start, end, radius, _ALUMINIUM)
         rod(body, end, lid, 0.92 * radius, _BLUE)
 
