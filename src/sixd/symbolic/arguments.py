@@ -19,6 +19,7 @@ ExprLike: TypeAlias = "Expr | float"  # also an equation where a value must vani
 VectorLike: TypeAlias = "Matrix | Array | Sequence[ExprLike]"
 MatrixLike: TypeAlias = "Matrix | Array | Sequence[Sequence[ExprLike]]"
 Coordinates: TypeAlias = "Matrix | Sequence[Expr]"  # symbols or functions of time
+_FIX = "Velocities are computed from positions."
 
 
 def coordinates(where: str, q: Coordinates, name: str = "q") -> tuple[Expr, ...]:
@@ -154,13 +155,7 @@ def time_in(expressions: Iterable[Expr]) -> Any:
     return next((s for e in expressions for s in e.free_symbols if str(s) == "t"), None)
 
 
-def require_positions(
-    where: str,
-    what: str,
-    entries: Iterable[Expr],
-    qd: Sequence[Expr],
-    fix: str = "Velocities are computed from positions.",
-) -> None:
+def require_positions(where: str, what: str, entries: Iterable[Expr], qd: Sequence[Expr], fix: str = _FIX) -> None:
     """Raise ``ModelError`` if an entry contains one of the velocities ``qd``, or a derivative."""
     names = {str(x) for x in qd}  # of symbols with other assumptions too
     for e in entries:

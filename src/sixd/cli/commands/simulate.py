@@ -27,6 +27,12 @@ AUTOMATIC = "auto"
 FILES = ("output", "html", "plot", "video")
 CONTROLLERS = ("none", "gravity", "pd", "gravity+pd")
 _UNKNOWN_MEMORY = 8e9  # bytes assumed if the system does not report the available memory
+_DT = "Time step [s]; adaptive and stiff choose their own steps and record every N dt (see --record-every)."
+_BATCH = "Number of rollouts from random states (with seed 0 unless --random sets another)."
+_METHOD = """euler (first order), rk4, midpoint (conserves energy for long), implicit (stiff springs and dampers, high
+gains), adaptive, stiff; auto: rk4, or implicit if the step is too long for rk4."""
+_CONTROLLER = """none; gravity: compensates gravity; pd:KP,KD: gains [N m/rad or N/m] and [N m s/rad or N s/m] towards
+--target; gravity+pd:KP,KD: both."""
 
 
 @command(
@@ -40,19 +46,8 @@ _UNKNOWN_MEMORY = 8e9  # bytes assumed if the system does not report the availab
 )
 @robot_argument()
 @seconds_option("--duration", default=5.0, zero=True, help="Time to simulate [s].")
-@seconds_option(
-    "--dt",
-    default=1e-3,
-    zero=False,
-    help="Time step [s]; adaptive and stiff choose their own steps and record every N dt (see --record-every).",
-)
-@click.option(
-    "--method",
-    type=click.Choice((AUTOMATIC, *METHODS)),
-    default=AUTOMATIC,
-    help="euler (first order), rk4, midpoint (conserves energy for long), implicit (stiff springs and dampers, high "
-    "gains), adaptive, stiff; auto: rk4, or implicit if the step is too long for rk4.",
-)
+@seconds_option("--dt", default=1e-3, zero=False, help=_DT)
+@click.option("--method", type=click.Choice((AUTOMATIC, *METHODS)), default=AUTOMATIC, help=_METHOD)
 @click.option(
     "--q",
     metavar="STATE",
@@ -61,20 +56,9 @@ _UNKNOWN_MEMORY = 8e9  # bytes assumed if the system does not report the availab
 )
 @click.option("--qd", metavar="STATE", help="Initial velocities [rad/s or m/s], in the same form.  [default: 0]")
 @click.option("--random", "seed", type=click.IntRange(0), metavar="SEED", help="Random values for all other joints.")
-@click.option(
-    "--controller",
-    default="none",
-    metavar="WHICH",
-    help="none; gravity: compensates gravity; pd:KP,KD: gains [N m/rad or N/m] and [N m s/rad or N s/m] towards "
-    "--target; gravity+pd:KP,KD: both.",
-)
+@click.option("--controller", default="none", metavar="WHICH", help=_CONTROLLER)
 @click.option("--target", metavar="STATE", help="Target configuration of pd.  [default: the default of --q]")
-@click.option(
-    "--batch",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of rollouts from random states (with seed 0 unless --random sets another).",
-)
+@click.option("--batch", type=click.IntRange(1), metavar="N", help=_BATCH)
 @click.option(
     "--record-every", type=click.IntRange(1), metavar="N", help="Keep every Nth step.  [default: 100 records a second]"
 )

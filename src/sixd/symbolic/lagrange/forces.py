@@ -51,12 +51,7 @@ def point_forces(
     return sympy.Matrix(len(columns), len(q), [e for c in columns for e in c]).T
 
 
-def _axes(
-    where: str,
-    points: list[Expr],
-    positions: VectorLike | Sequence[VectorLike],
-    directions: VectorLike | Sequence[Expr] | None,
-) -> list[list[Expr]]:
+def _axes(where: str, points: list[Expr], positions: Any, directions: Any) -> list[list[Expr]]:
     """For each point the vectors along which forces act."""
     if directions is None:
         return [[sympy.eye(p.rows).col(k) for k in range(p.rows)] for p in points]
@@ -64,9 +59,9 @@ def _axes(
     listed = [directions] if single else arguments.entries_of(where, "directions", directions)
     if len(listed) != len(points):
         raise ShapeError(f"{where}: directions has {len(listed)} entries, expected {len(points)}, one for each point.")
+    groups = (_list_of_vectors(where, "directions", g) for g in listed)
     return [
-        [arguments.vector(where, "direction", d, (p.rows,)) for d in _list_of_vectors(where, "directions", g)]
-        for p, g in zip(points, listed, strict=True)
+        [arguments.vector(where, "direction", d, (p.rows,)) for d in g] for p, g in zip(points, groups, strict=True)
     ]
 
 
