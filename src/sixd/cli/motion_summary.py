@@ -34,31 +34,18 @@ def summary(
     conservative = not (driven or np.any(model.damping) or np.any(model.friction))
     steps = round(motion.duration / facts["dt"]) * rollouts if facts.get("dt") else None
     return {
-        "robot": model.name,
-        "method": facts.get("method"),
-        "dt": facts.get("dt"),
-        "duration": motion.duration,
-        "steps": steps,
-        "records": len(motion),
-        "rollouts": rollouts,
-        "seed": seed,
-        "failed": motion.failed,
-        "interrupted": motion.interrupted,
+        "robot": model.name, "method": facts.get("method"), "dt": facts.get("dt"), "duration": motion.duration,
+        "steps": steps, "records": len(motion), "rollouts": rollouts, "seed": seed,
+        "failed": motion.failed, "interrupted": motion.interrupted,
         "energy_start": energy[..., 0] if not motion.batch else None,
         "energy_end": energy[..., -1] if not motion.batch else None,
-        "energy_change": worst,
-        "energy_change_relative": relative,
-        "energy_not_finite": int(np.count_nonzero(~good)),
-        "conservative": conservative,
-        "energy_is_constant": conservative and bool(good.all()) and relative <= _KEPT,
+        "energy_change": worst, "energy_change_relative": relative, "energy_not_finite": int(np.count_nonzero(~good)),
+        "conservative": conservative, "energy_is_constant": conservative and bool(good.all()) and relative <= _KEPT,
         "constraint_error": float(np.nanmax(error, initial=0.0)) if model.constraints else None,
-        "seconds": seconds,
-        "steps_per_second": None if steps is None else steps / seconds,
-        "q_start": motion.q[0] if not motion.batch else None,
-        "qd_start": motion.qd[0] if not motion.batch else None,
-        "q": motion.q[-1] if not motion.batch else None,
-        "qd": motion.qd[-1] if not motion.batch else None,
-    }
+        "seconds": seconds, "steps_per_second": None if steps is None else steps / seconds,
+        "q_start": None if motion.batch else motion.q[0], "qd_start": None if motion.batch else motion.qd[0],
+        "q": None if motion.batch else motion.q[-1], "qd": None if motion.batch else motion.qd[-1],
+    }  # fmt: skip
 
 
 def save(model: Model, motion: Trajectory, paths: dict[str, Path | None]) -> dict[str, str]:

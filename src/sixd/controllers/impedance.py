@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +12,7 @@ from sixd.algorithms.operational.terms import OperationalRows, operational_rows
 from sixd.api.dynamics import coriolis_matrix, gravity_force, mass_matrix
 from sixd.api.frames import jacobian
 from sixd.controllers.arguments import read_model, read_state, saturated
-from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets, scaled
+from sixd.controllers.frame_target import read_row_gain, read_targets, scaled
 from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative, set_fields
@@ -86,9 +86,7 @@ class Impedance:
         set_fields(self, posture_kp=self._posture.kp, posture_kd=self._posture.kd)
         set_fields(self, regularization=nonnegative(where, "regularization", self.regularization))
 
-    @cached_property
-    def _targets(self) -> FrameTargets:
-        return read_targets("Impedance", self)
+    _targets = cached_property(partial(read_targets, "Impedance"))
 
     @cached_property
     def _posture(self) -> Posture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from sixd.algorithms.operational.terms import operational_rows, velocity_product
 from sixd.api.dynamics import bias_force, inverse_dynamics
 from sixd.controllers.arguments import read_model, read_state, saturated
-from sixd.controllers.frame_target import FrameTargets, read_row_gain, read_targets
+from sixd.controllers.frame_target import read_row_gain, read_targets
 from sixd.controllers.posture import Posture, checked_force
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.forces.elements import nonnegative, read_only, set_fields
@@ -87,9 +87,7 @@ class OperationalSpace:
         set_fields(self, regularization=delta, unactuated=tuple(self.unactuated))
         self._free  # noqa: B018 - raises for unknown names of joints
 
-    @cached_property
-    def _targets(self) -> FrameTargets:
-        return read_targets("OperationalSpace", self)
+    _targets = cached_property(partial(read_targets, "OperationalSpace"))
 
     @cached_property
     def _posture(self) -> Posture:

@@ -119,8 +119,7 @@ class _Mounts:
             if side.any():
                 pieces.append(self._rod(p, top, 0.9 * r))
                 top = top + _UP * (1.2 * r)
-            pieces.append(self._box(foot, top, 1.2 * r))
-            pieces.append(self._box(foot, foot + _UP * (0.8 * r), 5 * r))
+            pieces += [self._box(foot, top, 1.2 * r), self._box(foot, foot + _UP * (0.8 * r), 5 * r)]
         return pieces
 
     def hung(self, i: int) -> list[DrawnPiece]:
@@ -128,8 +127,7 @@ class _Mounts:
         r, pieces = self.r, []
         for p in self._supports(i):
             top = p + _UP * (4.5 * r)
-            pieces.append(self._box(p, top, 1.1 * r))
-            pieces.append(self._box(top, top + _UP * (1.2 * r), 6 * r))
+            pieces += [self._box(p, top, 1.1 * r), self._box(top, top + _UP * (1.2 * r), 6 * r)]
         return pieces
 
     def deepest(self, roots: Sequence[int], moving: list[DrawnPiece], poses: Array) -> float:

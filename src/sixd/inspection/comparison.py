@@ -61,13 +61,10 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return everything in the types of JSON; arrays become lists, infinity stays Python's."""
         return {
-            "a": self.a,
-            "b": self.b,
-            "equal": self.equal,
+            "a": self.a, "b": self.b, "equal": self.equal,
             "differences": [{name: _plain(x) for name, x in vars(d).items()} for d in self.differences],
-            "states": self.states,
-            "dynamics_error": self.dynamics_error,
-        }
+            "states": self.states, "dynamics_error": self.dynamics_error,
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.a!r} and {self.b!r}: {self._count()}>"
@@ -77,9 +74,8 @@ class Comparison:
         if self.differences:
             shown = [_cells(d) for d in self.differences[:_MOST_LINES]]
             widths = [max(len(row[k]) for row in (_HEAD, *shown)) for k in range(len(_HEAD))]
-            lines.append("")
-            for row in (_HEAD, *shown):
-                lines.append("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
+            cells = [[cell.ljust(w) for cell, w in zip(row, widths, strict=True)] for row in (_HEAD, *shown)]
+            lines += ["", *("  ".join(row).rstrip() for row in cells)]
             more = len(self.differences) - len(shown)
             lines += [f"… and {more} more"] if more else []
             lines.append("")

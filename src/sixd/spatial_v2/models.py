@@ -32,25 +32,16 @@ def autoTree(nb: int, bf: float = 1, skew: float = 0, taper: float = 1) -> Struc
     if not bf >= 1:
         raise ModelError(f"autoTree: bf is {bf}, expected a branching factor of at least 1.")
     lengths = [taper**i for i in range(n)]
-    return Struct(
-        NB=n,
-        jtype=["R"] * n,
-        **_bodies(zoo.autotree(n, bf, skew, taper)),
-        appearance=_on_block([[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths]),
-    )
+    links = [[*_along(l, 0.05 * l), "cyl", _pair([0, 0, 0.07 * l]), 0.07 * l] for l in lengths]
+    return Struct(NB=n, jtype=["R"] * n, **_bodies(zoo.autotree(n, bf, skew, taper)), appearance=_on_block(links))
 
 
 def planar(n: int) -> Struct:
     """Return a planar chain of ``n`` unit thin rods (1 kg, 1 m) on joints r, no gravity."""
     n = count("planar", "n", n, 1)
-    return Struct(
-        NB=n,
-        parent=np.arange(n),
-        jtype=["r"] * n,
-        Xtree=[plnr(0.0, [1 if i else 0, 0]) for i in range(n)],
-        I=[mcI(1.0, [0.5, 0], 1 / 12) for _ in range(n)],
-        appearance=_on_block([[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)]),
-    )
+    Xtree, I = [plnr(0.0, [1 if i else 0, 0]) for i in range(n)], [mcI(1.0, [0.5, 0], 1 / 12) for _ in range(n)]
+    links = _on_block([[*_bar(1.0, 0.05), "cyl", _pair([0, 0, 0.07]), 0.1] for _ in range(n)])
+    return Struct(NB=n, parent=np.arange(n), jtype=["r"] * n, Xtree=Xtree, I=I, appearance=links)
 
 
 def vee(L2: float = 1) -> Struct:
@@ -117,9 +108,8 @@ def rollingdisc(npt: int) -> Struct:
     model.gc = Struct(body=np.full(2 * n, 6), point=np.array(points).T)
     _draw(model, ["facets", n, "cyl", _pair([0, T / 2, 0]), R] if n >= 3 else ["cyl", _pair([0, T / 2, 0]), R])
     model.appearance["base"] = ["tiles", np.array([[-0.1, 1], [-0.3, 1], [0, 0]]), 0.1]
-    model.camera = Struct(
-        body=6, trackpoint=np.zeros(3), direction=np.array([0, -3, 1]), up=np.array([0, 0, 1]), zoom=0.5
-    )
+    direction, up = np.array([0, -3, 1]), np.array([0, 0, 1])
+    model.camera = Struct(body=6, trackpoint=np.zeros(3), direction=direction, up=up, zoom=0.5)
     return model
 
 

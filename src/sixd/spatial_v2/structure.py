@@ -86,17 +86,9 @@ def assemble(parts: Parts) -> Model:
     tidy = exact if is_object(parts.placement, parts.inertia, parts.gravity) else np.asarray
     frames = {name: Frame(i, np.eye(4)) for i, name in enumerate(("world", *names))}
     return Model(
-        name="spatial_v2",
-        parent=(-1, *parts.parent),
-        joints=(Fixed(), *parts.joints),
-        body_names=names,
+        name="spatial_v2", parent=(-1, *parts.parent), joints=(Fixed(), *parts.joints), body_names=names,
         joint_names=tuple(f"joint{i}" for i in range(1, n + 1)),
         placement=tidy(np.concatenate([np.eye(4)[None], parts.placement])),
-        inertia=tidy(np.concatenate([np.zeros((1, 6, 6)), parts.inertia])),
-        gravity=tidy(parts.gravity),
-        lower=np.full(nq, -np.inf),
-        upper=np.full(nq, np.inf),
-        rest=np.zeros(nq),
-        frames=frames,
-        **per_v,
-    )
+        inertia=tidy(np.concatenate([np.zeros((1, 6, 6)), parts.inertia])), gravity=tidy(parts.gravity),
+        lower=np.full(nq, -np.inf), upper=np.full(nq, np.inf), rest=np.zeros(nq), frames=frames, **per_v,
+    )  # fmt: skip

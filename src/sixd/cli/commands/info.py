@@ -60,20 +60,13 @@ def _joint_facts(model: Model, name: str) -> dict[str, Any]:
     joint = model.joint(name)
     body = model.body_inertia(joint.body)
     return {
-        "name": name,
-        "kind": describe_joint(joint.joint),
-        "body": joint.body,
-        "parent": joint.parent_body,
+        "name": name, "kind": describe_joint(joint.joint), "body": joint.body, "parent": joint.parent_body,
         "q": [model.q_slice(name).start, model.q_slice(name).stop],
         "v": [model.v_slice(name).start, model.v_slice(name).stop],
-        "lower": joint.lower,
-        "upper": joint.upper,
-        "effort": joint.effort_limit,
-        "velocity": joint.velocity_limit,
+        "lower": joint.lower, "upper": joint.upper, "effort": joint.effort_limit, "velocity": joint.velocity_limit,
         **{name: getattr(joint, name) for name in ("damping", "friction", "stiffness", "armature")},
-        "mass": body.mass,
-        "com": body.com if body.mass else None,
-    }
+        "mass": body.mass, "com": body.com if body.mass else None,
+    }  # fmt: skip
 
 
 def show(model: Model) -> None:

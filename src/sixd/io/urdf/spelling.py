@@ -22,25 +22,18 @@ _URDF: dict[str, tuple[str, str, str]] = {
     "collision": ("name", "origin geometry", ""),
     "geometry": ("", "", "box cylinder sphere mesh capsule"),
     "material": ("name", "color texture", ""),
-    "origin": ("xyz rpy quat_xyzw", "", ""),
-    "mass": ("value", "", ""),
-    "inertia": ("ixx ixy ixz iyy iyz izz", "", ""),
-    "parent": ("link", "", ""),
-    "child": ("link", "", ""),
-    "axis": ("xyz", "", ""),
-    "limit": ("lower upper effort velocity acceleration deceleration jerk", "", ""),
-    "dynamics": ("damping friction", "", ""),
-    "mimic": ("joint multiplier offset", "", ""),
-    "calibration": ("rising falling reference_position", "", ""),
-    "safety_controller": ("soft_lower_limit soft_upper_limit k_position k_velocity", "", ""),
-    "box": ("size", "", ""),
-    "cylinder": ("radius length", "", ""),
-    "capsule": ("radius length", "", ""),
-    "sphere": ("radius", "", ""),
-    "mesh": ("filename scale", "", ""),
-    "color": ("rgba", "", ""),
-    "texture": ("filename", "", ""),
 }
+# elements without children, with their attributes
+_LEAVES = {
+    "origin": "xyz rpy quat_xyzw", "mass": "value", "inertia": "ixx ixy ixz iyy iyz izz", "parent": "link",
+    "child": "link", "axis": "xyz", "limit": "lower upper effort velocity acceleration deceleration jerk",
+    "dynamics": "damping friction", "mimic": "joint multiplier offset",
+    "calibration": "rising falling reference_position",
+    "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity", "box": "size",
+    "cylinder": "radius length", "capsule": "radius length", "sphere": "radius", "mesh": "filename scale",
+    "color": "rgba", "texture": "filename",
+}  # fmt: skip
+_URDF |= {tag: (attributes, "", "") for tag, attributes in _LEAVES.items()}
 _XACRO = re.compile(r"\$[{(]")
 _HINT = (
     "is not expanded: expand it first (xacro robot.urdf.xacro > robot.urdf), or, if you trust the file, load it with "

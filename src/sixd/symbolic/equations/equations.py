@@ -203,16 +203,11 @@ class Equations(System):
             constraints = tuple(replace_parameters(c, lambda x: x.xreplace(table) if is_sympy(x) else x) for c in own)
         free = {s for value in table.values() for s in value.free_symbols}
         return Equations(
-            self.name,
-            form,
-            constraints=constraints,
+            self.name, form, constraints=constraints, lossy=self.lossy, model=model, snapped=self.snapped,
             input_matrix=self.input_matrix.xreplace(table),
-            lossy=self.lossy,
             symbols=tuple(sorted((set(self.symbols) - set(table)) | free, key=str)),
-            model=model,
-            snapped=self.snapped,
             drawn=tuple(body.substituted(table) for body in self.drawn),
-        )
+        )  # fmt: skip
 
     def with_values(self, values: Mapping[str, Any]) -> Equations:
         """The equations with scalars, which may be traced, in place of the symbols of these names."""

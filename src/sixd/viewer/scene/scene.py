@@ -69,20 +69,14 @@ def make_scene(
         "format": 1,
         "title": str(title) if title is not None else system.name,
         "bodies": [{"name": "world"}, *(_body(model, i) for i in model.bodies)],
-        "geometries": packed.geometries,
-        "visuals": packed.visuals,
-        "frames": _frames(model, turn),
-        "joints": _joints(system, model),
-        "contact_lines": _contact_lines(model),
-        "nq": system.nq,
-        "q": flat_list(shown),
-        "kinematics": js.emit(program),
+        "geometries": packed.geometries, "visuals": packed.visuals, "frames": _frames(model, turn),
+        "joints": _joints(system, model), "contact_lines": _contact_lines(model),
+        "nq": system.nq, "q": flat_list(shown), "kinematics": js.emit(program),
         "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
         "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
-        "room": flat_list(room) if motions else None,
-        "notes": notes,
-    }
+        "room": flat_list(room) if motions else None, "notes": notes,
+    }  # fmt: skip
 
 
 def _configuration(system: System, q: Any, motions: Sequence[ShownMotion], notes: list[str]) -> Array:
