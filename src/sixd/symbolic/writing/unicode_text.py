@@ -62,16 +62,16 @@ def grid(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"{end[0]}{line}{end[1]}" for line, end in zip(lines, ends, strict=True))
 
 
-def aligned(equations: Sequence[tuple[str, str]], sign: str = "=") -> str:
+def aligned(equations: Sequence[tuple[str, str]]) -> str:
     """Lines "left = right" with their signs below one another; long ones broken before a plus or minus."""
     if not equations:
         return ""
     margin = max(width(left) for left, _ in equations)
     lines = []
     for left, right in equations:
-        indent = " " * (margin + len(sign) + 2)
+        indent = " " * (margin + 3)
         parts = [line for block in right.split("\n") for line in broken(block, WIDTH - len(indent))]
-        lines.append(f"{left}{' ' * (margin - width(left))} {sign} {parts[0]}")
+        lines.append(f"{left}{' ' * (margin - width(left))} = {parts[0]}")
         lines += [indent + part for part in parts[1:]]
     return "\n".join(lines)
 
