@@ -9,7 +9,7 @@ y = S(y, x), λ = w + (∂S/∂y)ᵀ λ and the weights of x are (∂S/∂x)ᵀ 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,10 +23,10 @@ from sixd.trace.derivative import is_zero
 from sixd.trace.expr import Expr, Graph
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
+from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work, reads_of
 from sixd.trace.replay import replay
-from sixd.trace.stages import ProgramCall, Recipe, Stages, trace_stages
+from sixd.trace.stages import Into, Rows, Stages, trace_stages
 
-Shape = tuple[int, ...]
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
 # operations per entry of a result above which the forward pass records it, rather than the adjoint repeating them
 _WORTH = 12
@@ -81,7 +81,7 @@ def _step_back(
     """The gradients before a step, from those after it and the arrays called ``names``."""
     gradients, sums = arrays[: len(weighed)], dict(zip(by, arrays[len(weighed) :], strict=False))
     known = dict(zip(names, arrays[len(weighed) + len(by) :], strict=True))
-    back = _Back(stages, known)
+    back = _Back(stages, known, recipe.memory)
     back.follow(recipe.works, {*weighed, *by})
     back.recorded.update(long)
     after = dict(zip(recipe.state, recipe.results, strict=True))
@@ -113,49 +113,77 @@ def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -
     )
 
 
-def _is_long(work: ProgramCall, recipe: Recipe) -> bool:
-    """Whether a call's results are worth recording."""
+def _is_long(work: Work, recipe: Recipe) -> bool:
+    """Whether a work's results are worth recording."""
+    if not isinstance(work, ProgramCall):
+        return True
     size = sum(math.prod(recipe.memory[name]) for name in work.outputs)
-    return work.most > 1 or work.program.operations > _WORTH * size
+    return work.program.operations > _WORTH * size
 
 
 def pruned(recipe: Recipe) -> Recipe:
     """The recipe without calls that no result needs, and without their arrays."""
     needed = set(recipe.results)
-    works: list[ProgramCall] = []
+    works: list[Work] = []
     for work in reversed(recipe.works):
         if needed.intersection(work.outputs):
             works.append(work)
-            needed.update(work.inputs, (work.when,))
-    needed.update(recipe.inputs, *(work.outputs for work in works))
+            needed.update(reads_of(work))
+    needed.update(recipe.inputs, *(_arrays_of(work) for work in works))
     memory = {name: shape for name, shape in recipe.memory.items() if name in needed}
     return replace(recipe, memory=memory, works=tuple(works[::-1]))
+
+
+def _arrays_of(work: Work) -> set[str]:
+    """The arrays that a work writes, those in its loops included."""
+    inside = (_arrays_of(part) for part in work.works) if isinstance(work, Loop) else ()
+    return {*work.outputs}.union(*inside)
 
 
 class _Back:
     """The reverse pass through the calls of a step: the arrays of its memory, and the weights of some of them."""
 
-    def __init__(self, stages: Stages, known: dict[str, Any]) -> None:
-        self.stages, self.dtype, self.known = stages, stages.graph.dtype, known
+    def __init__(self, stages: Stages, known: dict[str, Any], shapes: Mapping[str, Shape]) -> None:
+        self.stages, self.dtype, self.known, self.shapes = stages, stages.graph.dtype, known, shapes
         self.recorded = set(known)
         self.weights: dict[str, Any] = {}
         self.depends: set[str] = set()
         self.smooth: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are looked up by id
         self.pullbacks: dict[Any, Pullback] = {}
 
-    def follow(self, works: Sequence[ProgramCall], roots: set[str]) -> None:
-        """Repeat the calls whose results are not known, and note which arrays depend on the roots."""
+    def follow(self, works: Sequence[Work], roots: set[str]) -> None:
+        """Repeat the works whose results are not known, and note which arrays depend on the roots."""
         self.depends |= roots
         for work in works:
             if not all(name in self.known for name in work.outputs):
-                when = self.known[work.when] if work.when else None
-                results = self.stages(work.program, *self._inputs(work), most=work.most, when=when)
-                self.known |= dict(zip(work.outputs, _tuple(results), strict=True))
-            if self.depends.intersection(work.inputs):
+                self.known |= zip(work.outputs, self._again(work), strict=True)
+            if self.depends.intersection(reads_of(work)):
                 self.depends.update(work.outputs)
 
-    def _inputs(self, work: ProgramCall) -> list[Any]:
-        return [self.known[name] for name in work.inputs]
+    def _again(self, work: Work) -> tuple[Any, ...]:
+        """The results of a work."""
+        if isinstance(work, ProgramCall):
+            return _tuple(self.stages(work.program, *self._inputs(work.inputs)))
+        when = self.known[work.when] if work.when else None
+        if isinstance(work, TableCall):
+            arguments = [self._rows(name, parts) for name, parts in zip(work.inputs, work.parts, strict=False)]
+            places = zip(work.outputs, work.parts[len(work.inputs) :], work.added, strict=True)
+            into = [self._into(name, parts, is_added) for name, parts, is_added in places]
+            return _tuple(self.stages.each(work.program, *arguments, into=into, when=when))
+        if len(work.works) > 1 or not isinstance(work.works[0], ProgramCall):
+            raise TraceError("a loop with several works cannot be differentiated.")
+        program = work.works[0].program
+        return _tuple(self.stages(program, *self._inputs(_arguments(work)), most=work.most, when=when))
+
+    def _rows(self, name: str, parts: Sequence[int] | None) -> Any:
+        """An argument of a table: an array by the parts of its rows."""
+        return self.known[name] if parts is None else Rows(self.known[name], parts)
+
+    def _into(self, name: str, parts: Sequence[int], is_added: bool) -> Into:
+        return Into(self.shapes[name][0], parts, is_added)
+
+    def _inputs(self, names: Sequence[str]) -> list[Any]:
+        return [self.known[name] for name in names]
 
     def add(self, name: str, weight: Any) -> None:
         """Add to the weight of an array."""
@@ -165,18 +193,23 @@ class _Back:
         """The weight of an array."""
         return self.weights[name] if name in self.weights else self.known[name] * 0
 
-    def through(self, work: ProgramCall) -> None:
-        """Pull the weights of a call's outputs back to its inputs."""
+    def through(self, work: Work) -> None:
+        """Pull the weights of a work's outputs back to its inputs."""
+        names = _arguments(work)
         have = tuple(k for k, name in enumerate(work.outputs) if name in self.weights)
-        want = tuple(k for k, name in enumerate(work.inputs) if name in self.depends)
+        want = tuple(k for k, name in enumerate(names) if name in self.depends)
         if not have or not want:
             return
-        inputs, weights = self._inputs(work), [self.weights[work.outputs[k]] for k in have]
-        if work.most == 1:
-            is_known = self.recorded.issuperset(work.outputs)
+        if isinstance(work, TableCall):
+            self._through_table(work, have, want)
+            return
+        inputs, weights = self._inputs(names), [self.weights[work.outputs[k]] for k in have]
+        call = _only_call(work)
+        if call is not None:
+            is_known = isinstance(work, ProgramCall) and self.recorded.issuperset(work.outputs)
             inputs += [self.known[name] for name in work.outputs if is_known]
-            pull = self._pullback(work.program, want, have, is_known)
-        elif work.smooth is None:
+            pull = self._pullback(call.program, want, have, is_known)
+        elif not isinstance(work, Loop) or work.smooth is None:
             raise TraceError("a repeated call without a smooth program cannot be differentiated.")
         else:
             smooth, count = self._smooth(work.smooth), len(work.outputs)
@@ -189,7 +222,24 @@ class _Back:
                 weights = list(self.stages(program, *weights, np.inf, 0.0, *weights, *own.used(inputs), most=MOST)[:-2])
             pull = self._pullback(smooth, tuple(k for k in want if k >= count), have)
         for k, weight in pull(self.stages, inputs, weights).items():
-            self.add(work.inputs[k], weight)
+            self.add(names[k], weight)
+
+    def _through_table(self, work: TableCall, have: tuple[int, ...], want: tuple[int, ...]) -> None:
+        """Pull weights back through a table: each row adds to the weights of its parts."""
+        pull, count = self._pullback(work.program, want, have), len(work.inputs)
+        weights = [Rows(self.weight(work.outputs[k]), work.parts[count + k] or ()) for k in have]
+        arguments = [self._rows(work.inputs[k], work.parts[k]) for k in pull.needed]
+        whole = (0,) * work.rows
+        into = [
+            Into(1, whole, True) if parts is None else self._into(work.inputs[k], parts, True)
+            for k in pull.wanted
+            for parts in (work.parts[k],)
+        ]
+        if not into:
+            return
+        results = _tuple(self.stages.each(pull.program, *weights, *arguments, into=into))
+        for k, weight in zip(pull.wanted, results, strict=True):
+            self.add(work.inputs[k], np.reshape(weight, self.shapes[work.inputs[k]]))
 
     def _smooth(self, make: Callable[[], Program]) -> Program:
         """The smooth program of a repeated call, made once for all calls that have it."""
@@ -205,6 +255,21 @@ class _Back:
         if key not in self.pullbacks:
             self.pullbacks[key] = make_pullback(program, want, have, self.dtype, is_known)
         return self.pullbacks[key]
+
+
+def _only_call(work: Work) -> ProgramCall | None:
+    """The call that a work consists of, if it is one, or made if a condition holds."""
+    if isinstance(work, Loop) and work.most == 1 and len(work.works) == 1:
+        work = work.works[0]
+    return work if isinstance(work, ProgramCall) else None
+
+
+def _arguments(work: Work) -> tuple[str, ...]:
+    """The arrays that derivatives of a work are with respect to: of a loop around one call, first its inputs, then what
+    else the call reads."""
+    if isinstance(work, Loop) and len(work.works) == 1 and isinstance(work.works[0], ProgramCall):
+        return *work.inputs, *work.works[0].inputs[len(work.inputs) :]
+    return work.inputs
 
 
 class Pullback(NamedTuple):
