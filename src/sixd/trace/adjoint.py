@@ -23,7 +23,7 @@ from sixd.trace.derivative import is_zero
 from sixd.trace.expr import Expr, Graph
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
-from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work, reads_of
+from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work, reads_of, renamed, written_by
 from sixd.trace.replay import replay
 from sixd.trace.stages import Into, Rows, Stages, trace_stages
 
@@ -48,6 +48,7 @@ def forward_backward(
     recorded and long calls are repeated; the adjoint has series "weight of …", the weights of these arrays after each
     step.
     """
+    recipe = unrolled(recipe, dtype)
     long = [name for work in recipe.works if _is_long(work, recipe) for name in work.outputs]
     before, inside = _shapes(recipe, recipe.state), _shapes(recipe, () if along else long)
     state = _shapes(recipe, (*weighed, *by), "by {}")
@@ -55,7 +56,7 @@ def forward_backward(
     series = before | inside | weights | _shapes(recipe, recipe.series)
     step = partial(_step_back, recipe, tuple(weighed), tuple(by), tuple(along), tuple(long), (*constants, *series))
     back = pruned(trace_stages(step, state, constants, dtype, series))
-    read = {*recipe.series, *(name for work in back.works for name in work.inputs)}
+    read = {*recipe.series, *(name for work in back.works for name in reads_of(work))}
     recorded = tuple(f"by {name}" for name in by if name in recipe.series)
     back = replace(back, series=tuple(name for name in series if name in read), recorded=recorded, backwards=True)
     there = replace(recipe, recorded=tuple(name for name in (*before, *inside) if name in read or name in along))
@@ -129,15 +130,37 @@ def pruned(recipe: Recipe) -> Recipe:
         if needed.intersection(work.outputs):
             works.append(work)
             needed.update(reads_of(work))
-    needed.update(recipe.inputs, *(_arrays_of(work) for work in works))
+    needed.update(recipe.inputs, *(written_by(work) for work in works))
     memory = {name: shape for name, shape in recipe.memory.items() if name in needed}
     return replace(recipe, memory=memory, works=tuple(works[::-1]))
 
 
-def _arrays_of(work: Work) -> set[str]:
-    """The arrays that a work writes, those in its loops included."""
-    inside = (_arrays_of(part) for part in work.works) if isinstance(work, Loop) else ()
-    return {*work.outputs}.union(*inside)
+def unrolled(recipe: Recipe, dtype: str) -> Recipe:
+    """The recipe without repeated loops over several works: an iteration is a loop that is made once, where the one
+    before has not ended the loop. The adjoint needs the state before each of them."""
+    memory, works = dict(recipe.memory), list[Work]()
+    running = trace(lambda done, when: where(done > 0, 0, when), {"done": (), "when": ()}, dtype)
+    one = trace(lambda: np.ones(()), {}, dtype)
+    for work in recipe.works:
+        if not isinstance(work, Loop) or work.most == 1 or len(work.works) == 1:
+            works.append(work)
+            continue
+        when, before = work.when, work.inputs
+        if not when:
+            memory[when := f"{work.outputs[-1]} begins"] = ()
+            works.append(ProgramCall(one, (), (when,)))
+        for k in range(work.most):
+            last = k == work.most - 1
+            names = {name: name if last else f"{name} {k}" for name in written_by(work)}
+            memory |= {names[name]: recipe.memory[name] for name in names}
+            inside = tuple(renamed(part, names) for part in work.works)
+            outputs, results = (tuple(names[name] for name in x) for x in (work.outputs, work.results))
+            works.append(Loop(inside, before, outputs, results, 1, when))
+            if not last:
+                memory[flag := f"{outputs[-1]} goes on"] = ()
+                works.append(ProgramCall(running, (outputs[-1], when), (flag,)))
+                when, before = flag, outputs
+    return replace(recipe, memory=memory, works=tuple(works))
 
 
 class _Back:
@@ -170,10 +193,23 @@ class _Back:
             places = zip(work.outputs, work.parts[len(work.inputs) :], work.added, strict=True)
             into = [self._into(name, parts, is_added) for name, parts, is_added in places]
             return _tuple(self.stages.each(work.program, *arguments, into=into, when=when))
-        if len(work.works) > 1 or not isinstance(work.works[0], ProgramCall):
-            raise TraceError("a loop with several works cannot be differentiated.")
-        program = work.works[0].program
+        if _only_call(work) is None and work.smooth is None:
+            return self._iterations(work, when)
+        call = work.works[0]
+        assert isinstance(call, ProgramCall)
+        program = call.program
         return _tuple(self.stages(program, *self._inputs(_arguments(work)), most=work.most, when=when))
+
+    def _iterations(self, work: Loop, when: Any) -> tuple[Any, ...]:
+        """The results of a loop over several works."""
+
+        def once(*state: Any) -> list[Any]:
+            known = {**self.known, **dict(zip(work.outputs, state, strict=True))}
+            inside = _Back(self.stages, known, self.shapes)
+            inside.follow(work.works, set())
+            return [inside.known[name] for name in work.results]
+
+        return self.stages.repeat(once, *self._inputs(work.inputs), most=work.most, when=when)
 
     def _rows(self, name: str, parts: Sequence[int] | None) -> Any:
         """An argument of a table: an array by the parts of its rows."""
@@ -203,6 +239,9 @@ class _Back:
         if isinstance(work, TableCall):
             self._through_table(work, have, want)
             return
+        if isinstance(work, Loop) and _only_call(work) is None and work.smooth is None:
+            self._through_works(work)
+            return
         inputs, weights = self._inputs(names), [self.weights[work.outputs[k]] for k in have]
         call = _only_call(work)
         if call is not None:
@@ -223,6 +262,41 @@ class _Back:
             pull = self._pullback(smooth, tuple(k for k in want if k >= count), have)
         for k, weight in pull(self.stages, inputs, weights).items():
             self.add(names[k], weight)
+
+    def _through_works(self, work: Loop) -> None:
+        """Pull weights back through several works that are made once, where ``when`` is not 0. They are repeated."""
+        if work.most > 1:
+            raise TraceError("a repeated loop within a loop cannot be differentiated.")
+        weights = {name: self.weight(name) for name in work.outputs if name in self.weights}
+        starts = dict(zip(work.outputs, work.inputs, strict=True))
+        wanted = [name for name in dict.fromkeys(starts.get(n, n) for n in reads_of(work)) if name in self.depends]
+        skipped = 0 if not work.when else where(self.known[work.when] > 0, 0, 1)
+
+        def inside(*_: Any) -> list[Any]:
+            known = {name: x for name, x in self.known.items() if name not in starts}
+            back = _Back(
+                self.stages, {**known, **{name: self.known[start] for name, start in starts.items()}}, self.shapes
+            )
+            back.recorded, back.smooth, back.pullbacks = set(), self.smooth, self.pullbacks
+            back.follow(work.works, self.depends | {name for name, start in starts.items() if start in self.depends})
+            for name, result in zip(work.outputs, work.results, strict=True):
+                if name in weights:
+                    back.add(result, weights[name])
+            for part in reversed(work.works):
+                back.through(part)
+            sums = {name: back.weights.get(name) for name in wanted}
+            for name, start in starts.items():
+                if name in back.weights and start in self.depends:
+                    sums[start] = back.weights[name] if sums[start] is None else sums[start] + back.weights[name]
+            return [x if x is not None else self.known[name] * 0 for name, x in sums.items()]
+
+        zeros = [np.zeros(self.shapes[name]) for name in wanted]
+        when = self.known[work.when] if work.when else None
+        for name, weight in zip(wanted, self.stages.repeat(inside, *zeros, most=1, when=when), strict=True):
+            self.add(name, weight)
+        for name, start in starts.items():
+            if name in weights and start in self.depends and work.when:
+                self.add(start, weights[name] * skipped)
 
     def _through_table(self, work: TableCall, have: tuple[int, ...], want: tuple[int, ...]) -> None:
         """Pull weights back through a table: each row adds to the weights of its parts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,28 @@ class Loop:
 
 
 Work = ProgramCall | TableCall | Loop
+
+
+def renamed(work: Work, names: Mapping[str, str]) -> Work:
+    """The work on other arrays; those that are not named keep their names."""
+    own = {"inputs": _renamed(work.inputs, names), "outputs": _renamed(work.outputs, names)}
+    if isinstance(work, ProgramCall):
+        return replace(work, **own)
+    own["when"] = names.get(work.when, work.when)
+    if isinstance(work, TableCall):
+        return replace(work, **own)
+    works = tuple(renamed(part, names) for part in work.works)
+    return replace(work, **own, works=works, results=_renamed(work.results, names))
+
+
+def _renamed(arrays: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(names.get(name, name) for name in arrays)
+
+
+def written_by(work: Work) -> set[str]:
+    """The arrays that a work writes, those in its loops included."""
+    inside = (written_by(part) for part in work.works) if isinstance(work, Loop) else ()
+    return {*work.outputs}.union(*inside)
 
 
 def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:

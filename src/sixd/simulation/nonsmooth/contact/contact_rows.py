@@ -14,6 +14,7 @@ import numpy as np
 from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
 from sixd.algorithms.linear.patterns import factors, metric_of
 from sixd.algorithms.linear.tree import Metric
+from sixd.algorithms.momentum import energy
 from sixd.forces.elements import Applied
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
@@ -21,12 +22,11 @@ from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
-from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
+from sixd.spatial.scalar import Array, Scalar
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
 _LATE = 0.25
-_LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
 
 Constants = Mapping[str, Any]
 
@@ -53,8 +53,8 @@ class ContactRows:
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
         """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
-        their rates, friction (m,), the size of gravity, accelerations at rest of heights and joint rows (k + m,) if any
-        bounces, and the response of the rows."""
+        their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, and the response of the
+        rows."""
         system = self.problem.system_with(constants)
         metric = mass_metric(system, q)
         if self.is_implicit:
@@ -69,10 +69,10 @@ class ContactRows:
         rates = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
         friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
         still = np.zeros(0)
-        if any(point.restitution for point in self.points.points) or (self.joints is not None and self.joints.bounces):
+        if self.joints is not None and self.joints.bounces:
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
-            still = np.concatenate([J[: 3 * self.k : 3], J[3 * self.k :]]) @ rest
-        known = self.points.heights(system, q), J @ qd, rates, friction, _gravity(system), still
+            still = J[3 * self.k :] @ rest
+        known = self.points.heights(system, q), J @ qd, rates, friction, still
         return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
@@ -89,6 +89,10 @@ class ContactRows:
             metric = _symmetric(M + D * late + K * (late * late))
         response = self.sparse.data(system, q, metric, J, 3 * self.k)
         return self.points.heights(system, q), J @ qd, *response
+
+    def energy(self, q: Array, qd: Array, constants: Constants) -> Array:
+        """Return the kinetic and the potential energy (2,) [J]."""
+        return np.array(self.problem.system_with(constants).apply("energy", energy, q, qd))
 
     def _implicit(
         self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
@@ -129,10 +133,3 @@ class ContactRows:
 def _symmetric(A: Array) -> Metric:
     """Return the metric of the symmetric part of A, with its own zeros: a spring may join bodies of two branches."""
     return metric_of(factors(symmetric_part(A), is_symmetric=True))
-
-
-def _gravity(system: Any) -> Any:
-    """Return the size of gravity [m/s²], at least ``_LEAST_GRAVITY``."""
-    gravity = getattr(system, "model", system).gravity
-    size = sqrt(gravity @ gravity)
-    return max(size, _LEAST_GRAVITY) if is_number(size) else maximum(size, _LEAST_GRAVITY)
