@@ -72,8 +72,9 @@ class Stages:
         self.store({f"argument {k}": x for k, x in enumerate(arrays)})  # by one program
         known = self.kept(*arrays[count:])
 
-        def once(*state: Any) -> Any:
-            return self(program, *state, *known)
+        def once(*state: Any) -> Sequence[Any]:
+            after = self(program, *state, *known)
+            return [after] if count == 1 else after
 
         results = self.repeat(once, *arrays[:count], most=most, when=when, smooth=smooth)
         return results[0] if count == 1 else results
@@ -112,21 +113,28 @@ class Stages:
     ) -> tuple[Any, ...]:
         """The last state of a loop: ``function(*state)`` returns the next one, whose last part, a scalar, is 1 where
         the loop has ended. It may call this object. See :class:`Loop`."""
+        # failures within the loop are counted by a part of the state of its own
+        state = 0.0, *state
         starts = {f"start {k}": x for k, x in enumerate(state)}
         stored = self.store(starts if when is None else {**starts, "when": when})
-        outer, known, slots = self.works, dict(self.known), dict(self.slots)
+        outer = self.works, self.counts, dict(self.known), dict(self.slots)
         names = [self._new(np.shape(x)) for x in state]
-        self.works = []
-        now = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        self.works, self.counts = [], []
+        count, *now = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
         after = function(*now)
-        after = after if isinstance(after, (tuple, list)) else (after,)
+        after = sum(self.counts, count), *after
         results = self.store({f"next {k}": x for k, x in enumerate(after)})
-        inner, self.works = self.works, outer
+        inside, has_counts = tuple(self.works), bool(self.counts)
         # what was computed in the loop may not have been computed at all
-        self.known, self.slots = known, slots
+        self.works, self.counts, self.known, self.slots = outer
+        starts_of, parts = stored[: len(state)], slice(0 if has_counts else 1, None)
         last = "".join(stored[len(state) :])
-        self.works.append(Loop(tuple(inner), stored[: len(state)], tuple(names), results, most, last, smooth))
-        return tuple(self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True))
+        arrays = starts_of[parts], tuple(names[parts]), results[parts]
+        self.works.append(Loop(inside, *arrays, most, last, smooth))
+        count, *final = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        if has_counts:
+            self.counts.append(count)
+        return tuple(final)
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
         """The arrays as new inputs of the trace: they are computed now and read from memory later.
@@ -143,7 +151,7 @@ class Stages:
         for label, array in arrays.items():
             entries = self.graph.entries(array)
             key = np.shape(array), tuple(e.index for e in entries)
-            if entries and key in self.known:
+            if key in self.known:
                 stored[label] = self.known[key]
             else:
                 missing.append(Slot(label, np.shape(array), entries))

@@ -90,9 +90,15 @@ class ContactRows:
         response = self.sparse.data(system, q, metric, J, 3 * self.k)
         return self.points.heights(system, q), J @ qd, *response
 
-    def energy(self, q: Array, qd: Array, constants: Constants) -> Array:
-        """Return the kinetic and the potential energy (2,) [J]."""
-        return np.array(self.problem.system_with(constants).apply("energy", energy, q, qd))
+    def displacement_energy(
+        self, t: Scalar, q: Array, after: Array, qd: Array, u: Array, dq: Array, constants: Constants
+    ) -> Array:
+        """Return the kinetic energy at ``after``, and what the displacement dq (nv,) from q to there gains in energy,
+        against all forces that do not depend on the velocity (2,) [J]."""
+        system = self.problem.system_with(constants)
+        force, _ = self.problem.net_force(system, t, q, qd * 0, u, constants)
+        kinetic = [system.apply("energy", energy, x, qd)[0] for x in (q, after)]
+        return np.array([kinetic[1], kinetic[1] - kinetic[0] - force @ dq])
 
     def _implicit(
         self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants

@@ -90,8 +90,9 @@ class ContactStep:
         self.slips = trace(self._slip_paths, shapes, dtype)
         names = ["before", "after", "v", "w", "h", "falls", "strikes"]
         self.time = trace(time_on_cubic, dict.fromkeys(names, ()), dtype)
-        state: dict[str, tuple[int, ...]] = {"q": (problem.system.nq,), "qd": (problem.system.nv,)}
-        self.energy = self.rows.problem.traced(self.rows.energy, state, dtype)
+        nq, nv = (problem.system.nq,), (problem.system.nv,)
+        shapes = {"t": (), "q": nq, "after": nq, "qd": nv, "u": (problem.nu,), "dq": nv}
+        self.energy = self.rows.problem.traced(self.rows.displacement_energy, shapes, dtype)
         # of h: how long before the end of the step changes of held impulses act on the average, as they grow along it
         self.lag = 1.0 if method == "euler" else 1 / 3
 
@@ -172,7 +173,7 @@ class ContactStep:
         shift = self.onto_ground(stages, U1, after, pressed, reach, all_moved)
         q2, v2 = part(stages, self._moved, q1, v1, shift, z1 - z + zp, *response)
         work = part(stages, self._work, push, phi, after, U1, aside, held)
-        v2 = self._without_gain(stages, q1, q2, v2, aside, shift, response, work, constants)
+        v2 = self._without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
         end = part(stages, self._ended, whole, gone, h, per, total, force, x, p, late, count)
         gone, total, force, missed, count, ended, calm = end
         failed = failed + (2 - done - done1) + failed_impact + missed
@@ -338,19 +339,17 @@ class ContactStep:
         )
 
     def _without_gain(
-        self, stages: Stages, q1: Array, q2: Array, v: Array, aside: Array, shift: Array, response: Any, work: Any,
+        self, stages: Stages, t: Any, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any, work: Any,
         constants: Any,
     ) -> Array:  # fmt: skip
         """Return the velocity, reduced by the energy that the displacement onto the ground gains."""
-        lift = shift - aside
         lifts = where(lift @ lift > _LIFTED, 1, 0)
-        q1, q2, v, aside, work, *response = stages.kept(q1, q2, v, aside, work, *response)
+        t, q1, q2, v, u, lift, work, *response = stages.kept(t, q1, q2, v, u, lift, work, *response)
 
         def reduced(v: Array) -> tuple[Array, ...]:
-            beside, _ = self._part(stages, self._moved, q1, v, aside, aside * 0, *response)
-            before, after = (stages(self.energy, q, v, *constants) for q in (beside, q2))
-            gain = maximum(after[0] + after[1] - before[0] - before[1] + work, 0)
-            part = maximum(1 - gain / where(after[0] > 0, after[0], 1), 0)
+            dq = self._part(stages, self.sparse.change, *response, lift)
+            kinetic, gain = stages(self.energy, t, q1, q2, v, u, dq, *constants)
+            part = maximum(1 - maximum(gain + work, 0) / where(kinetic > 0, kinetic, 1), 0)
             return (v * sqrt(part),)
 
         return stages.repeat(reduced, v, most=1, when=lifts)[0]
