@@ -1,4 +1,4 @@
-"""Joint rows with rigid contact: dry friction and rigid limits on the graphs of ``cone.py``, solved with the points.
+"""Joint rows with rigid contact: dry friction and rigid limits on the graphs of ``laws.py``, solved with the points.
 
 Bounds are lists of four numbers a row: lo, hi, low, high; see ``active_set.py``.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.algorithms.linear.active_set import FAR, SLACK, Bounds
 from sixd.model.system import System
-from sixd.simulation.nonsmooth.contact.cone import NEVER
+from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows

@@ -1,4 +1,4 @@
-"""The rows of a step with rigid contact: those of points over the ground, then joint rows; and what is known of them.
+"""What is known of the points and joint rows of a step with rigid contact.
 
 Programs of the start and of the end of a step: heights, velocities, and the response to impulses.
 """
@@ -52,9 +52,9 @@ class ContactRows:
             self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
-        their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, and the response of the
-        rows."""
+        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities (n,) of points and
+        joint rows and their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, arms (k, 3),
+        centripetal accelerations (3k,), which are no part of the rates, and the response of frames and joint rows."""
         system = self.problem.system_with(constants)
         metric = mass_metric(system, q)
         if self.is_implicit:
@@ -64,31 +64,42 @@ class ContactRows:
         else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm (go2)
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
-        J = self.jacobian(system, q)
+        heights, arms = self.points.places(system, q)
+        J = self.jacobian(system, q, arms)
+        joints = J[self.points.size :]
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
-        rates = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
+        rates, inward = self.points.accelerations(system, q, qd, a)
+        rates = np.concatenate([rates, joints @ a])
         friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
         still = np.zeros(0)
         if self.joints is not None and self.joints.bounces:
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
-            still = J[3 * self.k :] @ rest
-        known = self.points.heights(system, q), J @ qd, rates, friction, still
-        return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
+            still = joints @ rest
+        known = heights, self._velocities(J, qd, arms), rates, friction, still, arms, inward
+        return a, rate, *known, *self._response(system, q, metric, J)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the heights (k,), the velocities of the rows (n,), and their response.
+        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), and the response.
 
         By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
         spring takes up within the step.
         """
         system = self.problem.system_with(constants)
-        J, metric = self.jacobian(system, q), mass_metric(system, q)
+        heights, arms = self.points.places(system, q)
+        J, metric = self.jacobian(system, q, arms), mass_metric(system, q)
         if self.is_implicit:
             M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
             late = h * _LATE
             metric = _symmetric(M + D * late + K * (late * late))
-        response = self.sparse.data(system, q, metric, J, 3 * self.k)
-        return self.points.heights(system, q), J @ qd, *response
+        return heights, self._velocities(J, qd, arms), arms, *self._response(system, q, metric, J)
+
+    def _velocities(self, J: Array, qd: Array, arms: Array) -> Array:
+        """Return the velocities (n,) of points and joint rows."""
+        V, first = J @ qd, self.points.size
+        return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
+
+    def _response(self, system: System, q: Array, metric: Metric, J: Array) -> tuple[Array, Array, Array]:
+        return self.sparse.data(system, q, metric, J, self.points.size, self.points.width)
 
     def displacement_energy(
         self, t: Scalar, q: Array, after: Array, qd: Array, u: Array, dq: Array, constants: Constants
@@ -121,9 +132,9 @@ class ContactRows:
             a = metric.solve(b)
         return a, rate, metric
 
-    def jacobian(self, system: System, q: Array) -> Array:
-        """Return J (n, nv): the rows' velocities are J qd."""
-        J = self.points.rows(system, q)
+    def jacobian(self, system: System, q: Array, arms: Array) -> Array:
+        """Return the Jacobians of the frames and of the joint rows."""
+        J = self.points.rows(system, q, arms)
         return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
 
     def applied(self, system: System, q: Array, force: Array) -> Applied:
