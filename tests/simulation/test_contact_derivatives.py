@@ -14,7 +14,7 @@ import nonsmooth
 import robots
 import sixd
 from sixd.simulation.gradients.adjoint_steps import _forward
-from sixd.simulation.nonsmooth.contact import heights, newton
+from sixd.simulation.nonsmooth.contact import contact_step, solver
 from sixd.simulation.setup import make_setup
 from sixd.trace.recipe import Loop
 
@@ -27,11 +27,8 @@ GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
 @pytest.fixture
 def exact(monkeypatch):
     """Problems are solved to rounding errors."""
-    monkeypatch.setattr(heights, "CLOSE", {"float64": 1e-15})
-    monkeypatch.setattr(heights, "_SWEEPS", 5000)
-    monkeypatch.setattr(newton, "_TOLERANCES", {"float64": (1e-12,) * 3})
-    monkeypatch.setattr(newton, "TOLERANCE_OF_JOINTS", {"float64": 1e-12})
-    monkeypatch.setattr(newton, "TOLERANCE", {"float64": 1e-12})
+    monkeypatch.setattr(contact_step, "_OFF", {"float64": 1e-15})
+    monkeypatch.setattr(solver, "_TOLERANCES", {"float64": (1e-12, 1e-12)})
 
 
 def differences(model, q, qd, **options):
@@ -168,8 +165,8 @@ def test_a_go2_stands(exact):
 
 
 def require_smooth(recipe, works, memory):
-    """Compare the smooth programs of loops with the loops' results, along the first iteration of loops over several
-    works; return their number."""
+    """Compare the smooth functions of loops with the loops' results, along the first iteration of other loops; return
+    their number."""
     seen = 0
     for work in works:
         if isinstance(work, Loop) and work.smooth is None:
@@ -179,8 +176,7 @@ def require_smooth(recipe, works, memory):
             continue
         recipe.run([work], memory)
         if isinstance(work, Loop):
-            names = (*work.outputs, *work.works[0].inputs[len(work.inputs) :])
-            inputs = [memory[name].reshape(recipe.memory[name]) for name in names]
+            inputs = [memory[name].reshape(recipe.memory[name]) for name in (*work.outputs, *work.reads)]
             seen += 1
             for ours, name in zip(work.smooth().evaluate(*inputs), work.outputs, strict=True):
                 expected = memory[name].reshape(recipe.memory[name])

@@ -136,31 +136,38 @@ def pruned(recipe: Recipe) -> Recipe:
 
 
 def unrolled(recipe: Recipe, dtype: str) -> Recipe:
-    """The recipe without repeated loops over several works: an iteration is a loop that is made once, where the one
-    before has not ended the loop. The adjoint needs the state before each of them."""
-    memory, works = dict(recipe.memory), list[Work]()
+    """The recipe with each iteration of a loop over several works as a loop of its own, made once where the iteration
+    before has not ended the loop: the adjoint needs the states between them."""
+    memory = dict(recipe.memory)
     running = trace(lambda done, when: where(done > 0, 0, when), {"done": (), "when": ()}, dtype)
-    one = trace(lambda: np.ones(()), {}, dtype)
-    for work in recipe.works:
-        if not isinstance(work, Loop) or work.most == 1 or len(work.works) == 1:
-            works.append(work)
-            continue
-        when, before = work.when, work.inputs
+    always = trace(lambda: np.ones(()), {}, dtype)
+
+    def expand(works: Sequence[Work]) -> Iterator[Work]:
+        for work in works:
+            if isinstance(work, Loop) and work.smooth is None and _only_call(work) is None:
+                work = replace(work, works=tuple(expand(work.works)))
+                yield from iterations(work) if work.most > 1 else [work]
+            else:
+                yield work
+
+    def iterations(loop: Loop) -> Iterator[Work]:
+        when, before = loop.when, loop.inputs
         if not when:
-            memory[when := f"{work.outputs[-1]} begins"] = ()
-            works.append(ProgramCall(one, (), (when,)))
-        for k in range(work.most):
-            last = k == work.most - 1
-            names = {name: name if last else f"{name} {k}" for name in written_by(work)}
-            memory |= {names[name]: recipe.memory[name] for name in names}
-            inside = tuple(renamed(part, names) for part in work.works)
-            outputs, results = (tuple(names[name] for name in x) for x in (work.outputs, work.results))
-            works.append(Loop(inside, before, outputs, results, 1, when))
+            memory[when := f"{loop.outputs[-1]} begins"] = ()
+            yield ProgramCall(always, (), (when,))
+        for k in range(loop.most):
+            last = k == loop.most - 1
+            names = {name: name if last else f"{name} {k}" for name in written_by(loop)}
+            memory.update({names[name]: memory[name] for name in names})
+            once = renamed(replace(loop, most=1, when="", inputs=()), names)
+            yield replace(once, inputs=before, when=when)
             if not last:
-                memory[flag := f"{outputs[-1]} goes on"] = ()
-                works.append(ProgramCall(running, (outputs[-1], when), (flag,)))
-                when, before = flag, outputs
-    return replace(recipe, memory=memory, works=tuple(works))
+                memory[flag := f"{once.outputs[-1]} goes on"] = ()
+                yield ProgramCall(running, (once.outputs[-1], when), (flag,))
+                when, before = flag, once.outputs
+
+    works = tuple(expand(recipe.works))
+    return replace(recipe, memory=memory, works=works)
 
 
 class _Back:
@@ -171,7 +178,9 @@ class _Back:
         self.recorded = set(known)
         self.weights: dict[str, Any] = {}
         self.depends: set[str] = set()
-        self.smooth: dict[Callable[[], Program], Program] = {}  # keeps them alive: pullbacks are looked up by id
+        self.smooth: dict[
+            Callable[[], Program | Recipe], Program | Recipe
+        ] = {}  # keeps them alive: pullbacks are looked up by id
         self.pullbacks: dict[Any, Pullback] = {}
 
     def follow(self, works: Sequence[Work], roots: set[str]) -> None:
@@ -193,12 +202,12 @@ class _Back:
             places = zip(work.outputs, work.parts[len(work.inputs) :], work.added, strict=True)
             into = [self._into(name, parts, is_added) for name, parts, is_added in places]
             return _tuple(self.stages.each(work.program, *arguments, into=into, when=when))
-        if _only_call(work) is None and work.smooth is None:
-            return self._iterations(work, when)
         call = work.works[0]
-        assert isinstance(call, ProgramCall)
+        if len(work.works) > 1 or not isinstance(call, ProgramCall):
+            return self._iterations(work, when)
         program = call.program
-        return _tuple(self.stages(program, *self._inputs(_arguments(work)), most=work.most, when=when))
+        inputs = self._inputs((*work.inputs, *call.inputs[len(work.inputs) :]))
+        return _tuple(self.stages(program, *inputs, most=work.most, when=when))
 
     def _iterations(self, work: Loop, when: Any) -> tuple[Any, ...]:
         """The results of a loop over several works."""
@@ -252,6 +261,9 @@ class _Back:
             raise TraceError("a repeated call without a smooth program cannot be differentiated.")
         else:
             smooth, count = self._smooth(work.smooth), len(work.outputs)
+            if isinstance(smooth, Recipe):
+                self._through_recipe(work, smooth)
+                return
             inputs[:count] = [self.known[name] for name in work.outputs]
             own = self._pullback(smooth, tuple(range(count)), have)
             if not set(own.wanted).issubset(have):
@@ -298,6 +310,21 @@ class _Back:
             if name in weights and start in self.depends and work.when:
                 self.add(start, weights[name] * skipped)
 
+    def _through_recipe(self, work: Loop, recipe: Recipe) -> None:
+        """Pull weights back through the smooth recipe of a loop, from its last state: to what the loop reads."""
+        names = dict(zip(recipe.inputs, (*work.outputs, *work.reads), strict=True))
+        back = _Back(self.stages, {own: self.known[name] for own, name in names.items()}, recipe.memory)
+        back.smooth, back.pullbacks = self.smooth, self.pullbacks
+        back.follow(recipe.works, {own for own in recipe.constants if names[own] in self.depends})
+        for name, result in zip(work.outputs, recipe.results, strict=True):
+            if name in self.weights:
+                back.add(result, self.weights[name])
+        for part in reversed(recipe.works):
+            back.through(part)
+        for own in recipe.constants:
+            if own in back.weights:
+                self.add(names[own], back.weights[own])
+
     def _through_table(self, work: TableCall, have: tuple[int, ...], want: tuple[int, ...]) -> None:
         """Pull weights back through a table: each row adds to the weights of its parts."""
         pull, count = self._pullback(work.program, want, have), len(work.inputs)
@@ -315,8 +342,8 @@ class _Back:
         for k, weight in zip(pull.wanted, results, strict=True):
             self.add(work.inputs[k], np.reshape(weight, self.shapes[work.inputs[k]]))
 
-    def _smooth(self, make: Callable[[], Program]) -> Program:
-        """The smooth program of a repeated call, made once for all calls that have it."""
+    def _smooth(self, make: Callable[[], Program | Recipe]) -> Program | Recipe:
+        """The smooth program or recipe of a loop, made once for all loops that have it."""
         if make not in self.smooth:
             self.smooth[make] = make()
         return self.smooth[make]
@@ -339,11 +366,11 @@ def _only_call(work: Work) -> ProgramCall | None:
 
 
 def _arguments(work: Work) -> tuple[str, ...]:
-    """The arrays that derivatives of a work are with respect to: of a loop around one call, first its inputs, then what
-    else the call reads."""
-    if isinstance(work, Loop) and len(work.works) == 1 and isinstance(work.works[0], ProgramCall):
-        return *work.inputs, *work.works[0].inputs[len(work.inputs) :]
-    return work.inputs
+    """The arrays that derivatives of a work are with respect to."""
+    if not isinstance(work, Loop):
+        return work.inputs
+    call = _only_call(work)
+    return (*work.inputs, *(work.reads if call is None else call.inputs[len(work.inputs) :]))
 
 
 class Pullback(NamedTuple):

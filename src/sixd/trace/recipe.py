@@ -65,9 +65,9 @@ class Loop:
 
     ``when``, if any, names a scalar: a state in which it is 0 keeps its inputs.
 
-    ``smooth()``, for derivatives of a loop around one call, makes a program with the same inputs and as many outputs.
-    With the final outputs in place of the first inputs, it computes them once more as a smooth function: of the other
-    inputs alone, or as the fixed point of the iterations.
+    ``smooth()``, for derivatives, makes a program, or a recipe, of the arrays ``outputs``, then ``reads`` -> outputs.
+    With the final outputs as inputs it computes them once more as a smooth function: of the other inputs alone, or as
+    the fixed point of the iterations. Loops without it are differentiated iteration by iteration.
     """
 
     works: tuple[Work, ...]
@@ -76,7 +76,8 @@ class Loop:
     results: tuple[str, ...]
     most: int
     when: str = ""
-    smooth: Callable[[], Program] | None = None
+    smooth: Callable[[], Program | Recipe] | None = None
+    reads: tuple[str, ...] = ()
 
 
 Work = ProgramCall | TableCall | Loop
@@ -84,14 +85,15 @@ Work = ProgramCall | TableCall | Loop
 
 def renamed(work: Work, names: Mapping[str, str]) -> Work:
     """The work on other arrays; those that are not named keep their names."""
-    own = {"inputs": _renamed(work.inputs, names), "outputs": _renamed(work.outputs, names)}
+    own: dict[str, Any] = {"inputs": _renamed(work.inputs, names), "outputs": _renamed(work.outputs, names)}
     if isinstance(work, ProgramCall):
         return replace(work, **own)
     own["when"] = names.get(work.when, work.when)
     if isinstance(work, TableCall):
         return replace(work, **own)
     works = tuple(renamed(part, names) for part in work.works)
-    return replace(work, **own, works=works, results=_renamed(work.results, names))
+    own |= {"results": _renamed(work.results, names), "reads": _renamed(work.reads, names)}
+    return replace(work, **own, works=works)
 
 
 def _renamed(arrays: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class Stages:
         *arrays: Any,
         most: int = 1,
         when: Any = None,
-        smooth: Callable[[], Program] | None = None,
+        smooth: Callable[[], Program | Recipe] | None = None,
     ) -> Any:
         """The results of a call.
 
@@ -76,7 +76,7 @@ class Stages:
             after = self(program, *state, *known)
             return [after] if count == 1 else after
 
-        results = self.repeat(once, *arrays[:count], most=most, when=when, smooth=smooth)
+        results = self.repeat(once, *arrays[:count], most=most, when=when, smooth=smooth, reads=known)
         return results[0] if count == 1 else results
 
     def _call(self, program: Program, inputs: Sequence[str]) -> Any:
@@ -109,7 +109,8 @@ class Stages:
         *state: Any,
         most: int,
         when: Any = None,
-        smooth: Callable[[], Program] | None = None,
+        smooth: Callable[[], Program | Recipe] | None = None,
+        reads: Sequence[Any] = (),
     ) -> tuple[Any, ...]:
         """The last state of a loop: ``function(*state)`` returns the next one, whose last part, a scalar, is 1 where
         the loop has ended. It may call this object. See :class:`Loop`."""
@@ -117,6 +118,7 @@ class Stages:
         state = 0.0, *state
         starts = {f"start {k}": x for k, x in enumerate(state)}
         stored = self.store(starts if when is None else {**starts, "when": when})
+        read = self.store({f"read {k}": x for k, x in enumerate(reads)})
         outer = self.works, self.counts, dict(self.known), dict(self.slots)
         names = [self._new(np.shape(x)) for x in state]
         self.works, self.counts = [], []
@@ -130,7 +132,7 @@ class Stages:
         starts_of, parts = stored[: len(state)], slice(0 if has_counts else 1, None)
         last = "".join(stored[len(state) :])
         arrays = starts_of[parts], tuple(names[parts]), results[parts]
-        self.works.append(Loop(inside, *arrays, most, last, smooth))
+        self.works.append(Loop(inside, *arrays, most, last, smooth, read))
         count, *final = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
         if has_counts:
             self.counts.append(count)

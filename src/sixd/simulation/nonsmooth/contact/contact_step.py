@@ -34,12 +34,13 @@ from sixd.model.joints.quaternion import Free
 from sixd.simulation.nonsmooth.contact.contact_joints import ContactJoints
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.impact_times import newton_time, time_on_cubic
-from sixd.simulation.nonsmooth.contact.laws import NEVER, in_cone, size_of
+from sixd.simulation.nonsmooth.contact.laws import NEVER, in_cone
 from sixd.simulation.nonsmooth.contact.restitution import without_gain
+from sixd.simulation.nonsmooth.contact.slip_paths import slip_path, turned_moment
 from sixd.simulation.nonsmooth.contact.solver import FAR, ContactSolver
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import HeldForces, base_step
-from sixd.spatial.rotation import quaternion_to_rotation
+from sixd.spatial.rotation import quaternion_to_rotation, skew
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Into, Rows, Stages
@@ -83,6 +84,10 @@ class ContactStep:
         self.solve = ContactSolver(self.sparse, self.points, self.rows.m, dtype)
         self.take = base_step(self.rows.problem, method, dtype, HeldForces(self.n, self.rows.applied))
         self.joints = None if self.rows.joints is None else ContactJoints(problem, self.rows.joints, dtype)
+        width = self.points.width
+        slip: dict[str, tuple[int, ...]] = {"W": (width, width), "v": (2,), "w": (2,), "l": (3,), "r": (3,)}
+        slip |= {"mu": (), "slides": (), "h": (), **({} if self.solve.axes is not None else {"axes": (3, 3)})}
+        self.slip = trace(self._slip, slip, dtype)
         names = ["before", "after", "v", "w", "h", "falls", "strikes"]
         self.time = trace(time_on_cubic, dict.fromkeys(names, ()), dtype)
         nq, nv = (problem.system.nq,), (problem.system.nv,)
@@ -149,7 +154,7 @@ class ContactStep:
         h, per, l, start = part(stages, self._shortened, h, push, start * per)
 
         # correct
-        slide = part(stages, self._slides, v, w, held, l, gamma)
+        slide, moment, turns, bends = self._slips(stages, h, v, w, held, l, U, arms)
         z = part(stages, self.collected, U, arms, l)
         ground = part(stages, lambda held, late: held + late, held, late)
         b1 = part(stages, self._corrected, w, ground, U, arms, z)
@@ -162,15 +167,15 @@ class ContactStep:
         p, zp, failed_impact = self._impact(stages, whole, after, w, z1 - z, U, arms, rates, late, bounds)
 
         # the configuration
-        moved = (x - l) * (h * self.lag) + (l - start) * (h * (-1 / 6))  # held in the middle of a smooth change
+        moved = part(stages, self._moment, h, x, l, start, slide, moment, turns, bends)
         by_joints, reach = np.zeros(self.rows.m), None
         if joints is not None:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
             reach = joints.reach(q1)
         aside = part(stages, self.collected, U, arms, np.concatenate([none, by_joints]))
-        shift = self._onto_ground(stages, U, arms, gamma, after, moved[: 3 * k], by_joints, x, held, reach)
+        shift = self._onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(stages, self._moved, q1, v1, shift, z1 - z + zp, *response)
-        work = part(stages, self._work, phi, after, v, w, l, x, z1 - z, U, arms, per)
+        work = part(stages, self._work, phi, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
         v2 = self._without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
         end = part(stages, self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
@@ -253,21 +258,61 @@ class ContactStep:
         impulse = np.array(l)
         return impulse, a + self.sparse.change(L, root, self.collected(U, arms, impulse)) * per
 
-    def _slides(self, v: Array, w: Array, held: Array, l: Array, gamma: Any) -> Array:
-        """Return c and c s (3k,) of the points that slide: by the trapezoidal rule for the direction of friction, or
-        along s until they reverse. v and w (n,) are the velocities before and after, l (n,) the impulses held."""
+    def _slips(
+        self, stages: Stages, h: Any, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
+    ) -> tuple[Array, ...]:
+        """Return the slide of the points (3k,), and their moments (k, 3), turns (k,) and bends (k,), see
+        ``slip_paths.py``; zeros while none slides."""
+        k, least = self.k, _AT_REST[self.dtype] ** 2
+        rows = range(k)
+
+        def begin(v: Array, w: Array, held: Array, l: Array, U: Array) -> tuple[Any, ...]:
+            slides, tangents = [], [np.array([y[3 * i + 1 : 3 * i + 3] for i in rows]) for y in (v, w)]
+            for i, point in enumerate(self.points.points):
+                fast = where(tangents[0][i] @ tangents[0][i] > least, held[i], 0)
+                slides.append(fast if point.friction else 0)
+            return *tangents, np.array([l[_own(i)] for i in rows]), np.array(slides), reduce(maximum, slides)
+
+        before, after, l, slides, any = self._part(stages, begin, v, w, held, l, U)
+        data = stages.kept(before, after, l, slides, U, arms, h)
+
+        def paths(*_: Any) -> tuple[Any, ...]:
+            before, after, l, slides, U, arms, h = data
+            W = self._part(stages, self.solve.own_responses, U)
+            more = [] if self.solve.axes is not None else [Rows(np.array([p.axes for p in self.points.points]), rows)]
+            arguments = [Rows(y, rows) for y in (before, after, l, arms, self.solve.friction, slides)]
+            return stages.each(
+                self.slip, Rows(W, self.points.frame_of), *arguments, h, *more,
+                into=[Into(k, rows)] * 4, when=slides,
+            )  # fmt: skip
+
+        zeros = np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k)
+        slide, moment, turns, bends = stages.repeat(paths, *zeros, most=1, when=any)
+        return slide.reshape(3 * k), moment, turns, bends
+
+    def _slip(
+        self, W: Array, v: Array, w: Array, l: Array, r: Array, mu: Any, slides: Any, h: Any, *rest: Any
+    ) -> tuple[Any, ...]:
+        """Return slide (3,), moment (3,), turns and bends of a point; zeros unless it slides."""
+        axes, _ = self.solve.axes_of([*rest, None] if self.solve.axes is None else [None])
+        P = np.eye(3, dtype=int) if self.points.width == 3 else axes @ np.hstack([-skew(r), np.eye(3, dtype=int)])
+        B = (P @ W @ P.T)[1:, 1:]
+        slip = slip_path(B, v, w, l, mu, slides > 0, h)
+        results = np.array(slip.shift), np.array([0, *slip.moment]), slip.turns, slip.bends
+        return tuple(where(slides > 0, y, 0) for y in results)
+
+    def _moment(
+        self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, bends: Array
+    ) -> Array:
+        """Return what the impulses x (3k,) move by, beyond those that were held, as a moment (3k,) about the end."""
         result: list[Any] = []
         for i, point in enumerate(self.points.points):
-            t = slice(3 * i + 1, 3 * i + 3)
-            speed, end, most = size_of(v[t]), size_of(w[t]), maximum(l[3 * i], 0) * point.friction
-            s = v[t] * (1 / where(speed > 0, speed, 1))
-            along = s @ w[t]
-            stops = size_of(l[t] - w[t] * (1 / gamma)) <= most
-            mean = minimum(0.5, speed / where(speed + end > 0, speed + end, 1))
-            part = where(along < 0, speed / where(along < 0, speed - along, 1), mean)
-            slides = (held[i] > 0) & (speed > _AT_REST[self.dtype])
-            part = where(slides, where(stops, 0, part), 0)
-            result += [part, s[0] * part, s[1] * part]
+            own = _own(i)
+            since = where(bends[i] > 0, h * max(self.lag, 0.5), h * self.lag)
+            # held in the middle of a smooth change
+            moved = (x[own] - l[own]) * since + moment[i] + (l[own] - start[own]) * (h * (-1 / 6))
+            more = turned_moment(x[own], slide[own], turns[i], point.friction, h)
+            result += [moved[0], moved[1] + more[0], moved[2] + more[1]]
         return np.array(result)
 
     def _first_impact(
@@ -382,18 +427,22 @@ class ContactStep:
         return z + shift
 
     def _work(
-        self, phi: Array, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, U: Array, arms: Array,
-        per: Any,
+        self, phi: Array, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array,
+        arms: Array, per: Any,
     ) -> Array:  # fmt: skip
-        """Return the work of the impulses l (n,) that were held on points, and of their changes x - l, at the velocities
-        before, after, and with the changes z (nv,): (2,), and 1 if it is positive beyond rounding."""
+        """Return the work of the points' impulses l (n,) that were held, and of their changes x - l, at the velocities
+        before, after, and with the changes z (nv,); and 1 if it has to be looked at.
+
+        Held normal impulses count if what they do is undone by a displacement ``lift`` (nv,).
+        """
+        lifts = where(lift @ lift > _LIFTED, 1, 0)
         now, total = w + self.velocities(U, arms, z), 0  # type: Array, Any
         for i in range(self.k):
             own, t = _own(i), slice(3 * i + 1, 3 * i + 3)
-            total = total + l[3 * i] * (after[i] - phi[i]) * per + l[t] @ (v[t] + w[t]) * 0.5
+            total = total + l[3 * i] * (after[i] - phi[i]) * per * lifts + l[t] @ (v[t] + w[t]) * 0.5
             total = total + (x[own] - l[own]) @ (w[own] + now[own]) * 0.5
-        small = self.collected(U, arms, l)
-        return np.array([total, where(total > small @ small * _NOTHING, 1, 0)])
+        kinetic = self.collected(U, arms, l)
+        return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
     def _without_gain(
         self, stages: Stages, t: Any, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any, work: Any,
@@ -401,7 +450,6 @@ class ContactStep:
     ) -> Array:  # fmt: skip
         """Return the velocity, reduced by the energy that the displacement onto the ground and the impulses gain."""
         work, gains = work
-        lifts = where(lift @ lift > _LIFTED, 1, gains)
         t, q1, q2, v, u, lift, work, *response = stages.kept(t, q1, q2, v, u, lift, work, *response)
 
         def reduced(v: Array) -> tuple[Array, ...]:
@@ -410,7 +458,7 @@ class ContactStep:
             part = maximum(1 - maximum(gain + work, 0) / where(kinetic > 0, kinetic, 1), 0)
             return (v * sqrt(part),)
 
-        return stages.repeat(reduced, v, most=1, when=lifts)[0]
+        return stages.repeat(reduced, v, most=1, when=gains)[0]
 
     def _ended(
         self, whole: Any, gone: Any, h: Any, per: Any, total: Array, force: Array, x: Array, p: Array, late: Array,

@@ -19,15 +19,13 @@ The displacement onto the ground is a problem of the same kind, with heights for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.linear.dense import solve_rows
-from sixd.algorithms.linear.patterns import solve_entries
+from sixd.simulation.nonsmooth.contact.derivatives import smooth_solution
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
 from sixd.simulation.nonsmooth.contact.laws import (
     in_cone,
@@ -37,11 +35,13 @@ from sixd.simulation.nonsmooth.contact.laws import (
     row_impulse,
     times,
 )
+from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, Row, change_of, product
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
 from sixd.spatial.transform import blocks, force_at_point, point_velocity
 from sixd.trace.program import trace
+from sixd.trace.recipe import Recipe
 from sixd.trace.stages import Into, Rows, Stages
 
 Shapes = dict[str, tuple[int, ...]]
@@ -49,11 +49,12 @@ Shapes = dict[str, tuple[int, ...]]
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
 MOST = 36  # iterations
 _STIFF = {"float64": 1e-6, "float32": 1e-3}  # part of γ by which laws that fix a velocity are softened
-_STIFF_JOINTS = 1e-4  # of joint rows, whose impulses and those of the points are often redundant
+STIFF_JOINTS = 1e-4  # of joint rows, whose impulses and those of the points are often redundant
 _SOFTER, _SOFTEST = 1e-3, 0.1
-# m/s: by which velocities may contradict the laws; rad/s of joint rows count by the part _COARSER
-_TOLERANCE = {"float64": 1e-8, "float32": 2e-5}
-_COARSER = 0.01
+# m/s: by which velocities may contradict the laws, until and from iteration _EASIER on; of joint rows [rad/s] the part
+# _COARSER counts
+_TOLERANCES = {"float64": (1e-10, 1e-8), "float32": (2e-5, 5e-5)}
+_EASIER, _COARSER = 8, 0.01
 _LEAST = {"float64": 1, "float32": 2}  # iterations
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
 
@@ -142,17 +143,23 @@ class ContactSolver:
                 into=[*vectors, *vectors, *numbers], when=parts,
             )  # fmt: skip
             size = reduce(maximum, list(sizes), size)
-            good = (size < _TOLERANCE[self.dtype]) & (count + 1 >= _LEAST[self.dtype])
+            early, later = _TOLERANCES[self.dtype]
+            good = (size < where(count < _EASIER, early, later)) & (count + 1 >= _LEAST[self.dtype])
             return x, u, z, y, w, count + 1, where(good, 1, 0)
 
         u = b[: 3 * k].reshape(k, 3)
         start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
-        x, _, z, y, *_, done = stages.repeat(once, *start, most=MOST, when=when)
+        reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
+        x, _, z, y, *_, done = stages.repeat(once, *start, most=MOST, when=when, smooth=self._smooth, reads=reads)
         done = where(when > 0, done, 1)
         clean = self._part(stages, self._cleaned, x, slide, mu, pressed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
+
+    @cached_property
+    def _smooth(self) -> Callable[[], Recipe]:
+        return cache(partial(smooth_solution, self))
 
     # programs -----------------------------------------------------------------------------------------
 
@@ -160,7 +167,7 @@ class ContactSolver:
         self, x: Array, u: Array, r: Array, mu: Any, slide: Array, pressed: Any, part: Any, *rest: Any
     ) -> tuple[Any, ...]:
         """Return K (6, 6) and f (6,) of a point, its impulse, r - D u (3,), and D (6,); zeros unless it takes part."""
-        axes, (gamma, soft, project, first) = self._axes(rest)
+        axes, (gamma, soft, project, first) = self.axes_of(rest)
         inside = in_cone(x, mu, slide, pressed)
         x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
         along = [x[a] * gamma for a in (1, 2)]
@@ -179,7 +186,8 @@ class ContactSolver:
         E = R @ world
         return blocks(E @ R.T, E, world @ R.T, world), force_at_point(axes.T @ left, r), x, left, np.array(D)
 
-    def _axes(self, rest: Sequence[Any]) -> tuple[Array, Sequence[Any]]:
+    def axes_of(self, rest: Sequence[Any]) -> tuple[Array, Sequence[Any]]:
+        """Return the axes of a point, and the other arguments; they are the first if points differ in them."""
         return (rest[0], rest[1:]) if self.axes is None else (self.axes, rest)
 
     def _move(
@@ -188,7 +196,7 @@ class ContactSolver:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
         zeros unless it takes part."""
-        axes, (gamma, alpha) = self._axes(rest)
+        axes, (gamma, alpha) = self.axes_of(rest)
         if self.points.width == 6:
             V, dV = (axes @ point_velocity(y, r) for y in (V, dV))
         change = times(D, dV)
@@ -202,71 +210,44 @@ class ContactSolver:
     ) -> tuple[Any, ...]:
         """Return z (nv,), the velocities V (frames, 6) of the frames by impulses and their changes, and of the joint
         rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
-        rows, nv, width = self.rows.rows(U), self.rows.nv, self.points.width
-        A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
-        right = list(-z)
-        uses = Counter(j for n, row in enumerate(rows) if n % width == 0 or n >= self.points.size for j in row)
-        alone: list[tuple[list[int], list[int], Array, Array]] = []
-        for n in range(self.frames):
-            own = rows[width * n : width * n + width]
-            mine = [j for j in own[0] if uses[j] == 1]
-            others = [j for j in own[0] if uses[j] > 1]
-            local, Kn, fn = np.array([[row[j] for j in others] for row in own]), K[n], f[n]
-            if mine:
-                # columns that no other frame has are eliminated first: dz = T⁻¹ (Uᵀ (f - K V) - z), of the others V
-                Ua = np.array([[row[j] for j in mine] for row in own])
-                KU = Kn @ Ua
-                T = Ua.T @ KU + np.eye(len(mine), dtype=int)
-                sides = np.column_stack([Ua.T @ Kn, Ua.T @ fn - z[mine]])
-                result = np.array(solve_rows([list(row) for row in T], [list(row) for row in sides]))
-                Kn, fn = Kn - KU @ result[:, :-1], fn - KU @ result[:, -1]
-                alone.append((mine, others, result, local))
-            if others:
-                KU, Uf = Kn @ local, local.T @ fn
-                for a, j in enumerate(others):
-                    right[j] = right[j] + Uf[a]
-                    for e, i in enumerate(others):
-                        A[j, i] = A.get((j, i), 0) + local[:, a] @ KU[:, e]
+        frames, joints = self.split(U)
         laws = []
-        for i, row in enumerate(rows[self.points.size :]):
+        for i, row in enumerate(joints):
             B = sum(a * a for a in row.values())
-            one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, _STIFF_JOINTS))
-            left = one - D * w[i]
-            laws.append((row, B, left, D))
-            for j, a in row.items():
-                right[j] = right[j] + a * left
-                for e, d in row.items():
-                    A[j, e] = A.get((j, e), 0) + a * D * d
-        taken = {j for mine, *_ in alone for j in mine}
-        rest = [j for j in range(nv) if j not in taken]
-        at = {j: n for n, j in enumerate(rest)}
-        found = solve_entries(
-            {(at[j], at[i]): x for (j, i), x in A.items() if j in at and i in at}, [right[j] for j in rest]
-        )
-        dz = np.zeros(nv, dtype=object)
-        dz[rest] = found
-        for mine, others, result, local in alone:
-            dz[mine] = result[:, -1] - result[:, :-1] @ (local @ dz[others])
+            one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS))
+            laws.append(JointLaw(row, one - D * w[i], D))
+        dz = change_of(frames, K, f, z, laws)
         z = z + dz * alpha
-        V, dV = (np.array([_product(row, s) for row in rows[: self.points.size]]) for s in (z, dz))
+        V, dV = self.of_frames(frames, z), self.of_frames(frames, dz)
         size: Any = 0
-        new_y, new_w = [], []
-        for i, (row, B, left, D) in enumerate(laws):
-            impulse = y[i] + (left - D * _product(row, dz) - y[i]) * alpha
-            speed = c[i] + _product(row, z)
-            target = row_impulse(B, speed, impulse, bounds[4 * i : 4 * i + 4])
-            size = maximum(size, absolute((target - impulse) * B) * _COARSER)
-            new_y.append(impulse)
-            new_w.append(speed)
-        shape = (self.frames, width)
-        return z, V.reshape(shape), dV.reshape(shape), np.array(new_y), np.array(new_w), size
+        y, w = list(y), list(w)  # type: ignore[assignment]
+        for i, (row, left, D) in enumerate(laws):
+            y[i] = y[i] + (left - D * product(row, dz) - y[i]) * alpha
+            w[i] = c[i] + product(row, z)
+            B = sum(a * a for a in row.values())
+            target = row_impulse(B, w[i], y[i], bounds[4 * i : 4 * i + 4])
+            size = maximum(size, absolute((target - y[i]) * B) * _COARSER)
+        return z, V, dV, np.array(y), np.array(w), size
+
+    def split(self, U: Array) -> tuple[list[list[Row]], list[Row]]:
+        """Return the rows of U of each frame, and of the joints."""
+        rows, width, size = self.rows.rows(U), self.points.width, self.points.size
+        return [rows[i : i + width] for i in range(0, size, width)], rows[size:]
+
+    @staticmethod
+    def of_frames(frames: Sequence[Sequence[Row]], z: Array) -> Array:
+        """Return the velocities (frames, r) of the frames by z (nv,)."""
+        return np.array([[product(row, z) for row in own] for own in frames])
+
+    def own_responses(self, U: Array) -> Array:
+        """Return the responses (frames, r, r) of the frames to impulses on themselves."""
+        frames, _ = self.split(U)
+        return np.array([[[sum(a[j] * d[j] for j in a) for d in own] for a in own] for own in frames])
 
     def _response(self, U: Array, arms: Array, parts: Array) -> Any:
         """Return the mean over points that take part of a third of the trace of P U Uᵀ Pᵀ; 1 if none does."""
-        rows, width, total, count = self.rows.rows(U), self.points.width, 0, 0  # type: Any, int, Any, Any
-        for n in range(self.frames):
-            own = rows[width * n : width * n + width]
-            W = np.array([[sum(a[j] * d[j] for j in a) for d in own] for a in own])
+        width, total, count = self.points.width, 0, 0  # type: int, Any, Any
+        for n, W in enumerate(self.own_responses(U)):
             mine = [i for i, frame in enumerate(self.points.frame_of) if frame == n]
             share = sum(parts[i] for i in mine)
             total, count = total + W[-3:, -3:].trace() * share, count + share
@@ -279,7 +260,7 @@ class ContactSolver:
         return where(mean > 0, mean, 1)
 
     def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
-        return x if self.points.width == 3 else force_at_point(self._axes(rest)[0].T @ x, r)
+        return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
 
     def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array) -> Array:
         """Return the impulses (k, 3) within their cones, which they leave by rounding."""
@@ -315,8 +296,3 @@ def _phases(dtype: str) -> Callable[[Any], Any]:
         return soft, where(half | softer, 1, 0), where(half, 0.5, 1), where(count < 1, 1, 0)
 
     return phase
-
-
-def _product(row: dict[int, Any], z: Any) -> Any:
-    """Return a row of U times z (nv,)."""
-    return sum(a * z[j] for j, a in row.items())
