@@ -23,9 +23,9 @@ from sixd.trace.derivative import is_zero
 from sixd.trace.expr import Expr, Graph
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
-from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work, reads_of, renamed, written_by
+from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work, reads_of, written_by
 from sixd.trace.replay import replay
-from sixd.trace.stages import Into, Rows, Stages, trace_stages
+from sixd.trace.stages import Into, Rows, Stages, Tape, trace_stages
 
 MOST = 100  # iterations of λ; each reduces its error as one of the repeated call does
 # operations per entry of a result above which the forward pass records it, rather than the adjoint repeating them
@@ -48,7 +48,6 @@ def forward_backward(
     recorded and long calls are repeated; the adjoint has series "weight of …", the weights of these arrays after each
     step.
     """
-    recipe = unrolled(recipe, dtype)
     long = [name for work in recipe.works if _is_long(work, recipe) for name in work.outputs]
     before, inside = _shapes(recipe, recipe.state), _shapes(recipe, () if along else long)
     state = _shapes(recipe, (*weighed, *by), "by {}")
@@ -117,7 +116,7 @@ def _together(there: Recipe, back: Recipe, names: tuple[str, ...], dtype: str) -
 def _is_long(work: Work, recipe: Recipe) -> bool:
     """Whether a work's results are worth recording."""
     if not isinstance(work, ProgramCall):
-        return True
+        return not _is_made_again(work)
     size = sum(math.prod(recipe.memory[name]) for name in work.outputs)
     return work.program.operations > _WORTH * size
 
@@ -127,7 +126,7 @@ def pruned(recipe: Recipe) -> Recipe:
     needed = set(recipe.results)
     works: list[Work] = []
     for work in reversed(recipe.works):
-        if needed.intersection(work.outputs):
+        if needed.intersection(written_by(work)):
             works.append(work)
             needed.update(reads_of(work))
     needed.update(recipe.inputs, *(written_by(work) for work in works))
@@ -135,39 +134,9 @@ def pruned(recipe: Recipe) -> Recipe:
     return replace(recipe, memory=memory, works=tuple(works[::-1]))
 
 
-def unrolled(recipe: Recipe, dtype: str) -> Recipe:
-    """The recipe with each iteration of a loop over several works as a loop of its own, made once where the iteration
-    before has not ended the loop: the adjoint needs the states between them."""
-    memory = dict(recipe.memory)
-    running = trace(lambda done, when: where(done > 0, 0, when), {"done": (), "when": ()}, dtype)
-    always = trace(lambda: np.ones(()), {}, dtype)
-
-    def expand(works: Sequence[Work]) -> Iterator[Work]:
-        for work in works:
-            if isinstance(work, Loop) and work.smooth is None and _only_call(work) is None:
-                work = replace(work, works=tuple(expand(work.works)))
-                yield from iterations(work) if work.most > 1 else [work]
-            else:
-                yield work
-
-    def iterations(loop: Loop) -> Iterator[Work]:
-        when, before = loop.when, loop.inputs
-        if not when:
-            memory[when := f"{loop.outputs[-1]} begins"] = ()
-            yield ProgramCall(always, (), (when,))
-        for k in range(loop.most):
-            last = k == loop.most - 1
-            names = {name: name if last else f"{name} {k}" for name in written_by(loop)}
-            memory.update({names[name]: memory[name] for name in names})
-            once = renamed(replace(loop, most=1, when="", inputs=()), names)
-            yield replace(once, inputs=before, when=when)
-            if not last:
-                memory[flag := f"{once.outputs[-1]} goes on"] = ()
-                yield ProgramCall(running, (once.outputs[-1], when), (flag,))
-                when, before = flag, once.outputs
-
-    works = tuple(expand(recipe.works))
-    return replace(recipe, memory=memory, works=works)
+def _is_made_again(work: Work) -> bool:
+    """Whether the adjoint repeats a work to know what it did: a loop over several works, iteration by iteration."""
+    return isinstance(work, Loop) and work.most > 1 and work.smooth is None
 
 
 class _Back:
@@ -182,12 +151,13 @@ class _Back:
             Callable[[], Program | Recipe], Program | Recipe
         ] = {}  # keeps them alive: pullbacks are looked up by id
         self.pullbacks: dict[Any, Pullback] = {}
+        self.tapes: dict[int, Tape] = {}  # of loops, by id
 
     def follow(self, works: Sequence[Work], roots: set[str]) -> None:
         """Repeat the works whose results are not known, and note which arrays depend on the roots."""
         self.depends |= roots
         for work in works:
-            if not all(name in self.known for name in work.outputs):
+            if _is_made_again(work) or not all(name in self.known for name in work.outputs):
                 self.known |= zip(work.outputs, self._again(work), strict=True)
             if self.depends.intersection(reads_of(work)):
                 self.depends.update(work.outputs)
@@ -218,7 +188,11 @@ class _Back:
             inside.follow(work.works, set())
             return [inside.known[name] for name in work.results]
 
-        return self.stages.repeat(once, *self._inputs(work.inputs), most=work.most, when=when)
+        keeps = _is_made_again(work)
+        results = self.stages.repeat(once, *self._inputs(work.inputs), most=work.most, when=when, keeps=keeps)
+        if keeps:
+            *results, self.tapes[id(work)] = results  # type: ignore[assignment]
+        return tuple(results)
 
     def _rows(self, name: str, parts: Sequence[int] | None) -> Any:
         """An argument of a table: an array by the parts of its rows."""
@@ -249,7 +223,7 @@ class _Back:
             self._through_table(work, have, want)
             return
         if isinstance(work, Loop) and _only_call(work) is None and work.smooth is None:
-            self._through_works(work)
+            self._through_works(work) if work.most == 1 else self._through_iterations(work)
             return
         inputs, weights = self._inputs(names), [self.weights[work.outputs[k]] for k in have]
         call = _only_call(work)
@@ -275,40 +249,64 @@ class _Back:
         for k, weight in pull(self.stages, inputs, weights).items():
             self.add(names[k], weight)
 
+    def _inside(self, work: Loop, state: Mapping[str, Any], weights: Mapping[str, Any], depends: set[str]) -> _Back:
+        """The reverse pass through the works of one iteration, which are repeated from the arrays in ``state``."""
+        back = _Back(self.stages, {**self.known, **state}, self.shapes)
+        back.recorded, back.smooth, back.pullbacks = set(), self.smooth, self.pullbacks
+        back.follow(work.works, depends)
+        for name, result in zip(work.outputs, work.results, strict=True):
+            if name in weights:
+                back.add(result, weights[name])
+        for part in reversed(work.works):
+            back.through(part)
+        return back
+
     def _through_works(self, work: Loop) -> None:
-        """Pull weights back through several works that are made once, where ``when`` is not 0. They are repeated."""
-        if work.most > 1:
-            raise TraceError("a repeated loop within a loop cannot be differentiated.")
+        """Pull weights back through several works that are made once, where ``when`` is not 0."""
         weights = {name: self.weight(name) for name in work.outputs if name in self.weights}
         starts = dict(zip(work.outputs, work.inputs, strict=True))
         wanted = [name for name in dict.fromkeys(starts.get(n, n) for n in reads_of(work)) if name in self.depends]
-        skipped = 0 if not work.when else where(self.known[work.when] > 0, 0, 1)
 
         def inside(*_: Any) -> list[Any]:
-            known = {name: x for name, x in self.known.items() if name not in starts}
-            back = _Back(
-                self.stages, {**known, **{name: self.known[start] for name, start in starts.items()}}, self.shapes
-            )
-            back.recorded, back.smooth, back.pullbacks = set(), self.smooth, self.pullbacks
-            back.follow(work.works, self.depends | {name for name, start in starts.items() if start in self.depends})
-            for name, result in zip(work.outputs, work.results, strict=True):
-                if name in weights:
-                    back.add(result, weights[name])
-            for part in reversed(work.works):
-                back.through(part)
-            sums = {name: back.weights.get(name) for name in wanted}
+            begin = {name: self.known[start] for name, start in starts.items()}
+            depends = self.depends | {name for name, start in starts.items() if start in self.depends}
+            found = self._inside(work, begin, weights, depends).weights
+            sums = {name: found.get(name) for name in wanted}
             for name, start in starts.items():
-                if name in back.weights and start in self.depends:
-                    sums[start] = back.weights[name] if sums[start] is None else sums[start] + back.weights[name]
+                if name in found and start in sums:
+                    sums[start] = found[name] if sums[start] is None else sums[start] + found[name]
             return [x if x is not None else self.known[name] * 0 for name, x in sums.items()]
 
         zeros = [np.zeros(self.shapes[name]) for name in wanted]
         when = self.known[work.when] if work.when else None
         for name, weight in zip(wanted, self.stages.repeat(inside, *zeros, most=1, when=when), strict=True):
             self.add(name, weight)
-        for name, start in starts.items():
-            if name in weights and start in self.depends and work.when:
-                self.add(start, weights[name] * skipped)
+        if work.when:
+            skipped = where(self.known[work.when] > 0, 0, 1)
+            for name, start in starts.items():
+                if name in weights and start in self.depends:
+                    self.add(start, weights[name] * skipped)
+
+    def _through_iterations(self, work: Loop) -> None:
+        """Pull weights back through the iterations of a loop over several works, from the last to the first."""
+        outside = [name for name in dict.fromkeys(reads_of(work)) if name in self.depends and name not in work.inputs]
+        count, when = len(work.outputs), self.known[work.when] if work.when else 1.0
+        weights = [self.weight(name) if name in self.weights else np.zeros(self.shapes[name]) for name in work.outputs]
+
+        def back(kept: Sequence[Any], *state: Any) -> list[Any]:
+            now, sums = dict(zip(work.outputs, state, strict=False)), state[count:]
+            begin = dict(zip(work.outputs, kept, strict=True))
+            found = self._inside(work, begin, now, self.depends | {*work.outputs}).weights
+            made = where(kept[-1] == 1, 0, when) > 0
+            before = [found.get(name, begin[name] * 0) for name in work.outputs]
+            more = [x + found[name] if name in found else x for name, x in zip(outside, sums, strict=True)]
+            return [where(made, new, old) for new, old in zip([*before, *more], state, strict=True)]
+
+        zeros = [np.zeros(self.shapes[name]) for name in outside]
+        results = self.stages.rewind(back, *weights, *zeros, tape=self.tapes[id(work)])
+        for name, weight in zip((*work.inputs, *outside), results, strict=True):
+            if name in self.depends:
+                self.add(name, weight)
 
     def _through_recipe(self, work: Loop, recipe: Recipe) -> None:
         """Pull weights back through the smooth recipe of a loop, from its last state: to what the loop reads."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,10 @@ class Loop:
     ``smooth()``, for derivatives, makes a program, or a recipe, of the arrays ``outputs``, then ``reads`` -> outputs.
     With the final outputs as inputs it computes them once more as a smooth function: of the other inputs alone, or as
     the fixed point of the iterations. Loops without it are differentiated iteration by iteration.
+
+    ``tape``, if any, are arrays (most, …) in which the outputs are kept before each iteration, and ``made`` is the
+    number of iterations. A loop with ``rewinds`` (tape, array) goes through the tape of another one, from its last
+    iteration to its first: ``made`` is that loop's, and the arrays are what was kept.
     """
 
     works: tuple[Work, ...]
@@ -78,32 +82,20 @@ class Loop:
     when: str = ""
     smooth: Callable[[], Program | Recipe] | None = None
     reads: tuple[str, ...] = ()
+    tape: tuple[str, ...] = ()
+    made: str = ""
+    rewinds: tuple[tuple[str, str], ...] = ()
 
 
 Work = ProgramCall | TableCall | Loop
 
 
-def renamed(work: Work, names: Mapping[str, str]) -> Work:
-    """The work on other arrays; those that are not named keep their names."""
-    own: dict[str, Any] = {"inputs": _renamed(work.inputs, names), "outputs": _renamed(work.outputs, names)}
-    if isinstance(work, ProgramCall):
-        return replace(work, **own)
-    own["when"] = names.get(work.when, work.when)
-    if isinstance(work, TableCall):
-        return replace(work, **own)
-    works = tuple(renamed(part, names) for part in work.works)
-    own |= {"results": _renamed(work.results, names), "reads": _renamed(work.reads, names)}
-    return replace(work, **own, works=works)
-
-
-def _renamed(arrays: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(names.get(name, name) for name in arrays)
-
-
 def written_by(work: Work) -> set[str]:
     """The arrays that a work writes, those in its loops included."""
-    inside = (written_by(part) for part in work.works) if isinstance(work, Loop) else ()
-    return {*work.outputs}.union(*inside)
+    if not isinstance(work, Loop):
+        return {*work.outputs}
+    own = {*work.outputs, *work.tape, work.made, *(array for _, array in work.rewinds)}
+    return own.union(*(written_by(part) for part in work.works))
 
 
 def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:
@@ -120,8 +112,8 @@ def reads_of(work: Work) -> tuple[str, ...]:
     when = () if isinstance(work, ProgramCall) or not work.when else (work.when,)
     if not isinstance(work, Loop):
         return *work.inputs, *when
-    own = {*work.outputs}
-    inside: list[str] = []
+    own = {*work.outputs, *(array for _, array in work.rewinds)}
+    inside = [*(tape for tape, _ in work.rewinds), *([work.made] if work.rewinds else [])]
     for part in work.works:
         inside += (name for name in reads_of(part) if name not in own)
         own.update(part.outputs)
@@ -209,17 +201,29 @@ class Recipe:
     def _run_loop(self, work: Loop, memory: dict[str, Array], batch: Shape) -> None:
         memory.update({name: memory[start] for name, start in zip(work.outputs, work.inputs, strict=True)})
         fixed = memory[work.when] == 0 if work.when else np.zeros((1,), dtype=bool)
-        for _ in range(work.most):
+        most = int(memory[work.made].max(initial=0)) if work.rewinds else work.most
+        made = 0
+        for name in work.tape:
+            memory[name] = np.zeros((*batch, math.prod(self.memory[name])))
+        for k in range(most):
             if fixed.all():
                 break
+            for tape, name in zip(work.tape, work.outputs, strict=False):
+                memory[tape][..., k * memory[name].shape[-1] :][..., : memory[name].shape[-1]] = memory[name]
+            for tape, name in work.rewinds:
+                size = math.prod(self.memory[name])
+                memory[name] = memory[tape][..., (most - 1 - k) * size :][..., :size]
             self.run(work.works, memory, batch)
             new = {
                 name: np.where(fixed, memory[name], memory[result])
                 for name, result in zip(work.outputs, work.results, strict=True)
             }
             memory.update(new)
+            made = k + 1
             if work.most > 1:
                 fixed = fixed | (memory[work.outputs[-1]] == 1)
+        if work.tape:
+            memory[work.made] = np.full((*batch, 1), float(made))
 
 
 def _evaluate(program: Program, inputs: Sequence[Array], batch: Shape) -> list[Array]:

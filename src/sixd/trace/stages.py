@@ -37,6 +37,14 @@ class Into(NamedTuple):
     is_added: bool = False
 
 
+class Tape(NamedTuple):
+    """What a loop kept before each iteration: names of arrays in memory, their shapes, and the number of iterations."""
+
+    names: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    made: str
+
+
 class Stages:
     """Collects calls while a step is traced: ``stages(program, *arrays)`` returns the program's results, an array or a
     tuple of arrays, as new inputs of the trace."""
@@ -111,9 +119,11 @@ class Stages:
         when: Any = None,
         smooth: Callable[[], Program | Recipe] | None = None,
         reads: Sequence[Any] = (),
+        keeps: bool = False,
     ) -> tuple[Any, ...]:
         """The last state of a loop: ``function(*state)`` returns the next one, whose last part, a scalar, is 1 where
-        the loop has ended. It may call this object. See :class:`Loop`."""
+        the loop has ended. It may call this object. See :class:`Loop`. ``keeps``: return a :class:`Tape` as well, at
+        the end."""
         # failures within the loop are counted by a part of the state of its own
         state = 0.0, *state
         starts = {f"start {k}": x for k, x in enumerate(state)}
@@ -132,11 +142,34 @@ class Stages:
         starts_of, parts = stored[: len(state)], slice(0 if has_counts else 1, None)
         last = "".join(stored[len(state) :])
         arrays = starts_of[parts], tuple(names[parts]), results[parts]
-        self.works.append(Loop(inside, *arrays, most, last, smooth, read))
+        tape = Tape((), (), "")
+        if keeps:
+            shapes = tuple(self.memory[name] for name in arrays[1])
+            tape = Tape(tuple(self._new((most, *shape)) for shape in shapes), shapes, self._new(()))
+        self.works.append(Loop(inside, *arrays, most, last, smooth, read, tape.names, tape.made))
         count, *final = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
         if has_counts:
             self.counts.append(count)
+        if keeps:
+            first = int(has_counts)
+            final.append(Tape(tape.names[first:], tape.shapes[first:], tape.made))
         return tuple(final)
+
+    def rewind(self, function: Callable[..., Sequence[Any]], *state: Any, tape: Tape) -> tuple[Any, ...]:
+        """The last state of a loop back through a tape: ``function(kept, *state)`` returns the next one, where ``kept``
+        are the arrays before an iteration of the other loop, from its last to its first."""
+        starts = self.store({f"start {k}": x for k, x in enumerate(state)})
+        outer = self.works, dict(self.known), dict(self.slots)
+        kept, names = ([self._new(shape) for shape in shapes] for shapes in (tape.shapes, map(np.shape, state)))
+        self.works = []
+        before = [self.input(name, shape) for name, shape in zip(kept, tape.shapes, strict=True)]
+        now = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        results = self.store({f"next {k}": x for k, x in enumerate(function(before, *now))})
+        inside = tuple(self.works)
+        self.works, self.known, self.slots = outer
+        rewinds = tuple(zip(tape.names, kept, strict=True))
+        self.works.append(Loop(inside, starts, tuple(names), results, 1, made=tape.made, rewinds=rewinds))
+        return tuple(self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True))
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
         """The arrays as new inputs of the trace: they are computed now and read from memory later.

@@ -268,28 +268,51 @@ class Works:
         code = self.code
         again, after = code.label("again"), code.label("after")
         self.copy(loop.inputs, loop.outputs)
-        before = code.block
+        if loop.tape:
+            self.put(code.const(0.0, self.type), self.start[loop.made])
+        before, needed = code.block, None
         if loop.when:
             needed = code.any(self.get(self.start[loop.when]).compare("une", 0.0))
-            code.do(f"br {needed}, label %{again}, label %{after}")
-        else:
-            code.do(f"br label %{again}")
+        if loop.rewinds:
+            one = Type(self.type.kind)  # all rows have the same number
+            made = code.load(one, self.at(self.start[loop.made]), f"align {one.bytes}")
+            count = code.emit(WORD, f"fptosi {made} to i64")
+            needed = count.compare("sgt", 0)
+        code.do(f"br label %{again}" if needed is None else f"br {needed}, label %{again}, label %{after}")
         code.begin(again)
         iteration = code.emit(WORD, "phi")
         at = len(code.lines) - 1
+        for tape, name in zip(loop.tape, loop.outputs, strict=False):
+            self._move(self.at(self.start[name]), self._record(tape, name, iteration), self.count[name])
+        for tape, name in loop.rewinds:
+            self._move(self._record(tape, name, count - 1 - iteration), self.at(self.start[name]), self.count[name])
         self.works(loop.works)
         self.copy(loop.results, loop.outputs, self._runs(loop))
-        if loop.most == 1:
-            code.lines[at] = ""
-            code.do(f"br label %{after}")
-        else:
-            following = iteration + 1
-            code.lines[at] = f"  {iteration.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
+        following = iteration + 1
+        if loop.tape:
+            number = code.emit(Type(self.type.kind), f"sitofp {following} to {self.type.kind}")
+            self.put(code.splat(number, self.type), self.start[loop.made])
+        if loop.rewinds:
+            more = following.compare("slt", count)
+        elif loop.most > 1:
             runs = self._runs(loop)
             assert runs is not None
             more = code.any(runs) & following.compare("slt", loop.most)
-            code.do(f"br {more}, label %{again}, label %{after}")
+        else:
+            more = code.const(False, Type("i1"))
+        code.lines[at] = f"  {iteration.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
+        code.do(f"br {more}, label %{again}, label %{after}")
         code.begin(after)
+
+    def _record(self, tape: str, name: str, k: Value) -> Value:
+        """The address of an array in a tape, before iteration k."""
+        return self.code.at(self.at(self.start[tape]), k * (self.count[name] * self.type.bytes))
+
+    def _move(self, source: Value, target: Value, count: int) -> None:
+        """Copy so many entries."""
+        for j in range(count):
+            x = self.code.load(self.type, self.code.at(source, j * self.type.bytes), f"align {self.type.bytes}")
+            self.code.do(f"store {x}, {self.code.at(target, j * self.type.bytes)}, align {self.type.bytes}")
 
     def _runs(self, loop: Loop) -> Value | None:
         """Which rows have not ended; None if no row ever does."""
