@@ -368,7 +368,9 @@ def _arguments(work: Work) -> tuple[str, ...]:
     if not isinstance(work, Loop):
         return work.inputs
     call = _only_call(work)
-    return (*work.inputs, *(work.reads if call is None else call.inputs[len(work.inputs) :]))
+    if call is not None:
+        return *work.inputs, *call.inputs[len(work.inputs) :]
+    return reads_of(work) if work.smooth is None else (*work.inputs, *work.reads)
 
 
 class Pullback(NamedTuple):

@@ -175,7 +175,7 @@ class ContactStep:
         aside = part(stages, self.collected, U, arms, np.concatenate([none, by_joints]))
         shift = self._onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(stages, self._moved, q1, v1, shift, z1 - z + zp, *response)
-        work = part(stages, self._work, phi, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
+        work = part(stages, self._work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
         v2 = self._without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
         end = part(stages, self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
@@ -427,19 +427,19 @@ class ContactStep:
         return z + shift
 
     def _work(
-        self, phi: Array, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array,
-        arms: Array, per: Any,
+        self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
+        per: Any,
     ) -> Array:  # fmt: skip
         """Return the work of the points' impulses l (n,) that were held, and of their changes x - l, at the velocities
         before, after, and with the changes z (nv,); and 1 if it has to be looked at.
 
-        Held normal impulses count if what they do is undone by a displacement ``lift`` (nv,).
+        Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,).
         """
         lifts = where(lift @ lift > _LIFTED, 1, 0)
         now, total = w + self.velocities(U, arms, z), 0  # type: Array, Any
         for i in range(self.k):
             own, t = _own(i), slice(3 * i + 1, 3 * i + 3)
-            total = total + l[3 * i] * (after[i] - phi[i]) * per * lifts + l[t] @ (v[t] + w[t]) * 0.5
+            total = total + l[3 * i] * after[i] * per * lifts + l[t] @ (v[t] + w[t]) * 0.5
             total = total + (x[own] - l[own]) @ (w[own] + now[own]) * 0.5
         kinetic = self.collected(U, arms, l)
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
