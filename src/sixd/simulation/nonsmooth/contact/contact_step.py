@@ -33,6 +33,7 @@ from sixd.forces.elements import tree_of
 from sixd.model.joints.quaternion import Free
 from sixd.simulation.nonsmooth.contact.contact_joints import ContactJoints
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
+from sixd.simulation.nonsmooth.contact.derivatives import Value, differentiable
 from sixd.simulation.nonsmooth.contact.impact_times import newton_time, time_on_cubic
 from sixd.simulation.nonsmooth.contact.laws import NEVER, in_cone
 from sixd.simulation.nonsmooth.contact.restitution import without_gain
@@ -92,6 +93,7 @@ class ContactStep:
         self.time = trace(time_on_cubic, dict.fromkeys(names, ()), dtype)
         nq, nv = (problem.system.nq,), (problem.system.nv,)
         shapes = {"t": (), "q": nq, "after": nq, "qd": nv, "u": (problem.nu,), "dq": nv}
+        self.reduce = differentiable(self._reduced, {"v": nv, "kinetic": (), "gain": ()}, dtype)
         self.energy = self.rows.problem.traced(self.rows.displacement_energy, shapes, dtype)
         # of h: how long before the end of the step changes of held impulses act on the average, as they grow along it
         self.lag = 1.0 if method == "euler" else 1 / 3
@@ -455,10 +457,13 @@ class ContactStep:
         def reduced(v: Array) -> tuple[Array, ...]:
             dq = self._part(stages, self.sparse.change, *response, lift)
             kinetic, gain = stages(self.energy, t, q1, q2, v, u, dq, *constants)
-            part = maximum(1 - maximum(gain + work, 0) / where(kinetic > 0, kinetic, 1), 0)
-            return (v * sqrt(part),)
+            return (stages(self.reduce, v, kinetic, gain + work),)
 
         return stages.repeat(reduced, v, most=1, when=gains)[0]
+
+    def _reduced(self, hold: Value, v: Array, kinetic: Any, gain: Any) -> Array:
+        """Return the velocity with less energy. Derivatives leave that out: it is about as small as rounding."""
+        return v * hold(sqrt(maximum(1 - maximum(gain, 0) / where(kinetic > 0, kinetic, 1), 0)))
 
     def _ended(
         self, whole: Any, gone: Any, h: Any, per: Any, total: Array, force: Array, x: Array, p: Array, late: Array,

@@ -80,11 +80,11 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
         return x + rho - np.array(times(hold(D), du))
 
     rows = {"r": (3,), "mu": (), "slide": (3,), "pressed": (), "part": ()}
-    to_velocities = _program(velocities, {"U": size, "F": frames, "y": (m,), "c": (m,)}, dtype)
-    linearize = _program(law, {"x": (3,), **rows, "V": (width,), "b": (3,), "gamma": (), **axes}, dtype)
+    to_velocities = differentiable(velocities, {"U": size, "F": frames, "y": (m,), "c": (m,)}, dtype)
+    linearize = differentiable(law, {"x": (3,), **rows, "V": (width,), "b": (3,), "gamma": (), **axes}, dtype)
     shapes = {"U": size, "K": (*frames, width), "f": frames, "y": (m,), "w": (m,), "bounds": (4 * m,)}
-    solve = _program(change, shapes, dtype)
-    advance = _program(move, {"x": (3,), "rho": (3,), "D": (6,), "dV": (width,), "r": (3,), **axes}, dtype)
+    solve = differentiable(change, shapes, dtype)
+    advance = differentiable(move, {"x": (3,), "rho": (3,), "D": (6,), "dV": (width,), "r": (3,), **axes}, dtype)
 
     def again(
         stages: Stages, x: Array, u: Array, z: Array, y: Array, w: Array, count: Any, done: Any, U: Array, arms: Array,
@@ -113,7 +113,7 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
     return trace_stages(again, state, reads, dtype, smooth=True)
 
 
-def _program(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
+def differentiable(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
     """Return the program of ``function(hold, *arrays)``: it holds values only where derivatives are asked for."""
     program = trace(lambda *arrays: function(lambda x: x, *arrays), shapes, dtype)
     return replace(program, source=lambda *arrays: function(lambda x: held(np.asarray(x))[()], *arrays))

@@ -42,9 +42,10 @@ def in_cone(x: Any, mu: Any, slide: Any, pressed: Any = 0.0) -> list[Any]:
     n = where(pressed > 0, x[0], maximum(x[0], 0))
     reach = maximum(n, 0) * mu
     centre = [-slide[1] * reach, -slide[2] * reach]
-    size, d = _unit([x[1] - centre[0], x[2] - centre[1]])
-    size = minimum(size, reach * (1 - slide[0]))
-    return [n, centre[0] + d[0] * size, centre[1] + d[1] * size]
+    off, most = [x[1] - centre[0], x[2] - centre[1]], reach * (1 - slide[0])
+    size = size_of(off)
+    part = where(size > most, most / where(size > 0, size, 1), 1)
+    return [n, centre[0] + off[0] * part, centre[1] + off[1] * part]
 
 
 def point_residual(gamma: Any, u: Any, x: Any, mu: Any, slide: Any, pressed: Any) -> Any:
@@ -73,10 +74,11 @@ def linear_point(
     rest = 1 - slide[0]
     reach = maximum(y, 0) * rest * mu
     size, d = _unit([u[r] * per - x[r] - slide[r] * (maximum(y, 0) * mu) for r in (1, 2)])
-    slips, sticks = closed & (size > reach), closed & (size <= reach)
+    sticks = closed & (size <= reach) & (reach > 0)
+    slips = closed & ((size > reach) | (reach <= 0))
     now = slide if shift is None else shift
     ahead, follows = ([w[r] + d[r - 1] * (1 - w[0]) for r in (1, 2)] for w in (slide, now))
-    across = minimum(reach * per / where(slips, size - reach, 1), stiff)  # of d: it turns with the velocity
+    across = minimum(reach * per / where(size > reach, size - reach, 1), stiff)  # of d: it turns with the velocity
     r = [where(closed, x[0], 0)]
     r += [where(sticks, x[a + 1], where(slips, -follows[a] * x[0] * mu, 0)) for a in range(2)]
     D = [where(closed, stiff, 0)]
