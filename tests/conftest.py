@@ -137,7 +137,7 @@ def pytest_terminal_summary(terminalreporter):
     reports = [r for key in ("passed", "failed") for r in terminalreporter.stats.get(key, [])]
     rows = sorted(text for r in reports for key, text in getattr(r, "user_properties", []) if key == "urdf")
     if rows:
-        terminalreporter.section("URDF files beside Pinocchio: largest scaled difference")
+        terminalreporter.section("URDF files compared with Pinocchio: largest scaled difference")
         terminalreporter.line(
             f"{'file':34} {'nv':>4}  {'tau':>8}  {'M':>8}  {'qdd':>8}  {'residual':>8}  {'cond(M)':>8}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sixd
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.zoo.random_trees import JOINT_KINDS
 
 SEEDS = range(3)
@@ -40,7 +41,7 @@ def _awkward(model, rng, near):
 
 
 KINDS = JOINT_KINDS
-METHODS = ("rk4", "euler", "midpoint", "implicit")  # of simulations, with fixed steps; the default is first
+METHODS = FIXED_STEP  # of simulations; the default is first
 # functions of a frame that must be able to move in all directions
 OPERATIONAL = ("operational_inertia", "operational_bias", "dynamically_consistent_inverse", "null_space_projector")
 

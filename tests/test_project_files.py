@@ -19,6 +19,17 @@ def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def supported():
+    """The versions of Python that the classifiers name."""
+    prefix = "Programming Language :: Python :: "
+    return [c.removeprefix(prefix) for c in PROJECT["classifiers"] if c.startswith(prefix)]
+
+
+def test_the_first_supported_python_is_required():
+    assert PROJECT["requires-python"] == f">={supported()[0]}"
+    assert '"' + '", "'.join(supported()) + '"' in text(".github/workflows/test.yml")
+
+
 @pytest.fixture(scope="module")
 def workflow():
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; make test installs it")
@@ -27,10 +38,8 @@ def workflow():
 
 def test_workflow_runs_on_the_supported_pythons_and_systems(workflow):
     matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
-    prefix = "Programming Language :: Python :: "
-    classifiers = [c.removeprefix(prefix) for c in PROJECT["classifiers"] if c.startswith(prefix)]
+    classifiers = supported()
     assert matrix["python-version"] == classifiers
-    assert PROJECT["requires-python"] == f">={classifiers[0]}"
     assert matrix["system"] == ["ubuntu-latest", "ubuntu-24.04-arm", "macos-latest", "windows-latest"]
     assert matrix.keys() == {"system", "python-version"}  # neither "exclude" nor "include"
     assert set(workflow["jobs"]["ml"]["strategy"]["matrix"]["python-version"]) <= set(classifiers)

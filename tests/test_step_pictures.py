@@ -38,4 +38,4 @@ def test_curves_keep_their_shape():
     y = 50 * np.sin(x / 10)
     a, b = script()._thinned(x, y)
     assert 50 < len(a) < 400
-    assert np.abs(np.interp(x, a, b) - y).max() < 0.6  # slopes of lines up to 5: a tenth of a pixel across
+    assert np.abs(np.interp(x, a, b) - y).max() < 0.6  # lines rise by up to 5: a tenth of a pixel across

@@ -50,7 +50,7 @@ def _rollout(session: Session, robot: Robot, method: str) -> list[str]:
     q, qd = states["q"], states["qd"]
     tau = 0.1 * np.random.default_rng(0).normal(size=(ROWS, STEPS, model.nv))
     options = {"dt": DT, "method": method}
-    _require_slope(model, q[0], qd[0], tau[0], options)
+    _require_gradient(model, q[0], qd[0], tau[0], options)
     motion = "sixd.simulate(model, q, qd, T, controller=tau[:, 0], record_every=n, **options)"
     gradient = "sixd.rollout_gradient(model, q, qd, tau, cost=cost, final=final, **options)"
     names = {
@@ -65,7 +65,7 @@ def _rollout(session: Session, robot: Robot, method: str) -> list[str]:
     return [robot.title, method, cell(once), cell(both), ratio(both.median, once.median)]
 
 
-def _require_slope(model: sixd.Model, q: Array, qd: Array, tau: Array, options: dict[str, object]) -> None:
+def _require_gradient(model: sixd.Model, q: Array, qd: Array, tau: Array, options: dict[str, object]) -> None:
     """Raise unless the gradient with respect to a velocity agrees with a difference quotient."""
 
     def at(e: float) -> Any:

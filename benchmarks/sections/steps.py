@@ -84,7 +84,7 @@ def _ours(word: str, robot: Robot, states: States) -> Contender:
 
 
 def _mujoco(robot: Robot, states: States) -> Contender:
-    """``mj_step``; every turn begins at the first state."""
+    """``mj_step``; every round begins at the first state."""
     model = with_mujoco.fresh_model_of(robot)
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, DT
     data = mujoco.MjData(model)

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: whether there is one, the share of this process of several, rows in which functions are not defined.
+"""NVIDIA's GPUs: whether there is one, the share of this process of several, states with undefined results.
 
 Functions compute on a GPU if their arrays are there; code without arrays is made by ``sixd.compile(…, target="cuda")``.
 """
@@ -19,20 +19,20 @@ def is_available() -> bool:
 
 
 def check() -> None:
-    """Raise SingularError if kernels met rows in which their function is not defined, since the last check.
+    """Raise SingularError if results of kernels were undefined for some states since the last check.
 
-    Kernels on a GPU do not raise: a row with a singular mass matrix, or with arguments that are not finite, comes back
-    as NaN, inf or very large numbers, and is counted on the device. This function waits for all work on the devices,
-    reads the counts and sets them to zero. Without it nothing is ever raised for such rows.
+    Kernels on a GPU raise no errors. For a state with a singular mass matrix, or with arguments that are not finite,
+    the result is NaN, inf or very large, and the device counts the state. This function waits for all work on the
+    devices, reads the counts and sets them to zero. Nothing else reports such states.
     """
     counts: dict[str, int] = {}
     for gpu in devices_in_use():
         for name, count in gpu.counts("cuda.check").items():
             counts[name] = counts.get(name, 0) + count
     if counts:
-        listed = ", ".join(f"{name} ({count:,} rows)" for name, count in counts.items())
+        listed = ", ".join(f"{name} ({count:,} states)" for name, count in counts.items())
         raise SingularError(
-            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these rows on the "
+            f"cuda.check: results are not finite, or too large to be accurate: {listed}. Compute these states on the "
             "CPU, where the error names the cause."
         )
 
@@ -47,7 +47,7 @@ def local_device() -> int:
 
     Raises DeviceError if such a variable is set and is not a whole number, or if there is then no GPU.
 
-    A program for ``torchrun --nproc-per-node=8 program.py``, here with 1,000,000 rows::
+    A program for ``torchrun --nproc-per-node=8 program.py``, here with 1,000,000 states::
 
         device = torch.device("cuda", sixd.cuda.local_device())
         rows = sixd.cuda.share(1_000_000)
@@ -57,12 +57,12 @@ def local_device() -> int:
 
 
 def share(count: int) -> slice:
-    """The rows that this process computes, of ``count`` rows that all processes compute together.
+    """The states that this process computes, of ``count`` states that all processes compute together.
 
-    By RANK and WORLD_SIZE, which torchrun sets, on one machine or several; all rows if neither is set. The shares are
-    contiguous, in the order of RANK, complete and disjoint, and their sizes differ by one at most; a share is empty
-    where there are fewer rows than processes. The results of a row do not depend on the share that it is in: joined in
-    the order of RANK they are those of one call with all rows, to the last bit, on GPUs of one architecture.
+    The slice depends on RANK and WORLD_SIZE, which torchrun sets, on one machine or several. If neither is set, it has
+    all states. The shares are contiguous, in the order of RANK, complete and disjoint, and their sizes differ by one at
+    most. A share is empty if there are fewer states than processes. Results do not depend on the share: joined in the
+    order of RANK, they are bit-identical to those of one call, on GPUs of one architecture.
 
     Raises DeviceError if one variable is set without the other, if they are not whole numbers, or RANK is not below
     WORLD_SIZE.

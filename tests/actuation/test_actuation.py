@@ -200,7 +200,7 @@ def test_impossible_rows_alone_are_nan():
     f = jets().allocate(q, tau, strict=False)
     assert np.isnan(f).all(axis=1).tolist() == [True, False, True]
     assert close(jets().generalized(q[1], f[1]), tau)
-    with pytest.raises(sixd.SingularError, match=r"in row \(0,\)"):
+    with pytest.raises(sixd.SingularError, match=r"in state \(0,\)"):
         jets().allocate(q, tau)
     assert np.isnan(jets().allocate(q[2], tau)).all()  # NaN in, NaN out
 

@@ -16,7 +16,7 @@ from sixd.spatial.transform import congruence
 
 
 def weighted(model, k):
-    """The model with armature in its k-th freedom."""
+    """The model with armature in its k-th degree of freedom."""
     armature = model.armature.copy()
     armature[k] = 0.3
     return dataclasses.replace(model, armature=armature)

@@ -33,7 +33,7 @@ def test_assembles_to_rounding(model, start):
 
 
 def test_converges_quadratically():
-    """The number of right digits doubles from step to step, beside redundant equations too."""
+    """The number of right digits doubles from step to step, also with redundant equations."""
     for model, near in ((sixd.zoo.four_bar(), [1.1, -0.5, 1.6]), (sixd.zoo.bricard(), [0.3, -0.3, 0.3, -0.3, 0.3])):
         free = np.ones(model.nv, dtype=bool)
         there = sixd.assemble(model, near)
@@ -93,19 +93,19 @@ def test_one_bad_row_does_not_stop_a_batch():
     model = sixd.zoo.four_bar()
     starts = np.array([[1.0, -0.5, 1.6], [np.nan, 0, 0], [0.8, -0.3, 1.5], [9.0, 0, np.inf]])
     with pytest.warns(
-        sixd.SimulationWarning, match=r"assemble: rows 1, 3 are not assembled and NaN. The first: q is .*nan"
+        sixd.SimulationWarning, match=r"assemble: states 1, 3 are not assembled and NaN. The first: q is .*nan"
     ):
         q, qd = sixd.assemble(model, starts, [1.0, 0, 0])
     assert np.isnan(np.hstack([q, qd])[[1, 3]]).all()
     for k in (0, 2):
         alone = sixd.assemble(model, starts[k], [1.0, 0, 0])
         np.testing.assert_array_equal((q[k], qd[k]), alone)
-    with pytest.warns(sixd.SimulationWarning, match=r"row \(1, 0\) is not assembled"):
+    with pytest.warns(sixd.SimulationWarning, match=r"state \(1, 0\) is not assembled"):
         q = sixd.assemble(model, starts[:2, None], fixed=["crank"])
     assert np.isfinite(q[0]).all()
     assert np.isnan(q[1]).all()
     bad = sixd.zoo.four_bar(5.0, 1.0, 2.0, 1.0)
-    with pytest.warns(sixd.SimulationWarning, match=r"row 0 is .*Loop\(coupler_end, rocker_end\) is off by"):
+    with pytest.warns(sixd.SimulationWarning, match=r"state 0 is .*Loop\(coupler_end, rocker_end\) is off by"):
         assert np.isnan(sixd.assemble(bad, [[0.1, 0.2, 0.3]])).all()
     assert sixd.assemble(bad, np.zeros((0, 3))).shape == (0, 3)
     with pytest.raises(sixd.AssemblyError):
@@ -210,7 +210,7 @@ def test_mobility_prints_in_one_line():
 
 
 def test_mobility_at_a_configuration():
-    """In a dead centre one more freedom appears."""
+    """In a dead centre one more degree of freedom appears."""
     model = sixd.zoo.four_bar(1.0, 1.0, 1.0, 1.0)
     assert sixd.mobility(model).freedoms == 1
     assert sixd.mobility(model, [0.0, np.pi, np.pi]).freedoms == 2
@@ -239,7 +239,7 @@ def test_which_equations_are_redundant():
     assert "1 of its 3 constraint equations are redundant (1 in Distance(rocker, coupler_end))" in finding.message
 
 
-def test_rolling_has_the_freedoms_of_the_textbook():
+def test_rolling_has_the_degrees_of_freedom_of_the_textbook():
     """Of velocities: a rolling disc has three (turn, roll, lean), a sphere three."""
     disc = sixd.zoo.rolling_disc()
     assert sixd.mobility(constrained(disc, sixd.Rolling("disc", 0.05))).freedoms == 3

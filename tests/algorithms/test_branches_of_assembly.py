@@ -13,7 +13,7 @@ both = pytest.mark.parametrize("target", ["compiled", "plain"], indirect=True)
 
 
 def on_a_line(*directions, twice):
-    """A ball joint on a slider, whose body has a point on a line there, and beside it a free body.
+    """A ball joint on a slider, whose body has a point on a line there, and a free body.
 
     The line meets the sphere of the point twice. Where the frames are one, the body cannot turn; in the other point it
     can, since the axes of all turns that lead there are perpendicular to the line: the rank is lower by one.
@@ -22,13 +22,13 @@ def on_a_line(*directions, twice):
     inertia = sixd.Inertia(1.3, (0.1, -0.2, 0.3), (0.8, 0.9, 0.7))
     builder.add_body("slider", "world", sixd.Prismatic("x"), inertia=inertia)
     builder.add_body("ball", "slider", sixd.Spherical(), inertia=inertia)
-    builder.add_body("beside", "slider", sixd.Free(), inertia=inertia)
+    builder.add_body("free", "slider", sixd.Free(), inertia=inertia)
     tilt = sixd.placement((0.4, -0.3, 0.5), R=sixd.spatial.rotation_from_euler("XYZ", (0.4, 0.9, -0.3)))
     builder.add_frame("line", "slider", tilt)
     builder.add_frame("point", "ball", tilt)
     for _ in range(2 if twice else 1):
         builder.add_constraint(sixd.Loop("line", "point", directions))
-    builder.add_constraint(sixd.Distance("beside", "world", 1.0))
+    builder.add_constraint(sixd.Distance("free", "world", 1.0))
     return builder.build()
 
 

@@ -244,7 +244,7 @@ def test_rolling_bodies(kind, rng):
         tau = rng.normal(size=6)
         qdd, lam = sixd.constrained_dynamics(model, q, qd, tau)
         A = sixd.constraint_jacobian(model, q)
-        # A may be long beside qdd's components: the disc is 5 cm large
+        # A may be long compared with qdd's components: the disc is 5 cm large
         assert np.abs(A @ qdd + constraint_bias(model, q, qd)).max() < 1e-10 * max(1.0, np.abs(qdd).max() * 0.05)
         moving = duals(q, model.configuration_rate(q, qd)), duals(qd, qdd)
         rate = sum(parts(np.array(energy(model, *moving)))[1])
@@ -293,7 +293,7 @@ def test_pinocchio(kind, rng, target):
             # away from a closed loop their rows differ; this one is closed where the arm is
             pose = sixd.pose(arm, q, frame)
             model = constrained(with_frame(arm, "here", pose), sixd.Loop("here", frame, "weld"))
-            qd = np.zeros(6)  # no freedom is left
+            qd = np.zeros(6)  # no degree of freedom is left
         expected = pin.constraintDynamics(other, data, q, qd, tau, loops, loop_data, settings)
         qdd, lam = sixd.constrained_dynamics(model, q, qd, tau)
         close(qdd, expected, tolerance=1e-9)  # the condition of A M⁻¹ Aᵀ
@@ -352,7 +352,7 @@ def test_nan_stays_in_its_row(target):
     assert np.isnan(lam[1]).all()
 
 
-def test_singular_mass_matrix_is_told():
+def test_singular_mass_matrix_is_reported():
     """A joint that moves nothing raises, as in forward dynamics."""
     builder = sixd.ModelBuilder("light")
     builder.add_body("a", "world", sixd.Revolute("z"), inertia=sixd.sphere(0.1, mass=1.0).translated((1, 0, 0)))
@@ -424,7 +424,7 @@ def test_symbolic_parameters():
 
 @pytest.mark.long
 def test_kernels(rng, target):
-    """Compiled with fixed stabilisation, with inertias as inputs, in float32, and beside other functions."""
+    """Compiled with fixed stabilisation, with inertias as inputs, in float32, and together with other functions."""
     model = sixd.zoo.bricard()
     q, qd = sixd.assemble(model, [0.5, 0, 0, 0, 0], [1, 0, 0, 0, 0], fixed=["rod1"])
     tau = rng.normal(size=5)

@@ -78,7 +78,7 @@ def test_laws_on_every_joint_type(tree, expressed_in, rng, target):
 @pytest.mark.targets("compiled", "plain")
 @pytest.mark.parametrize("kind", samples.KINDS)
 @pytest.mark.parametrize("expressed_in", COORDINATES)
-def test_forces_of_the_frames_accelerate_them_as_told(kind, expressed_in, rng, target):
+def test_forces_of_the_frames_accelerate_them_as_prescribed(kind, expressed_in, rng, target):
     """tau = Jᵀ(Λ a + μ) + N tau0 gives the frames the acceleration a, by forward dynamics, whatever tau0."""
     model = sixd.zoo.random_tree(5, kinds=("revolute", kind, "free"))
     q, qd, tau0 = next(samples.states(model, rng))
@@ -187,7 +187,7 @@ def test_symbols():
 
 
 @pytest.mark.targets("plain")  # compiling takes seconds and shows no more
-def test_many_freedoms(rng, target):
+def test_many_degrees_of_freedom(rng, target):
     """A chain of 110 links, whose M is not factored: the laws, and a stretched pose."""
     chain, tip = sixd.zoo.planar(110), {"tip": (3, 4)}
     q, qd = rng.uniform(-0.3, 0.3, 110), rng.normal(size=110)

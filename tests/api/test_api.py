@@ -83,7 +83,7 @@ def test_broadcasting_strides_and_empty_batches(name, rng):
 @pytest.mark.many
 @each_call
 def test_out_and_dtypes(name, rng):
-    """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are taken."""
+    """``out=`` is filled and returned; float32 in gives float32 out; whole numbers and lists are accepted."""
     call, names = CALLS[name]
     given = arguments(MODEL, names, rng, (3,))
     result = as_tuple(call(MODEL, **given))
@@ -131,7 +131,7 @@ def test_singular_configuration_raises_with_its_row():
     zero = np.zeros(3)
     assert np.isfinite(sixd.forward_dynamics(top, q[0], zero, zero)).all()
     with pytest.raises(
-        sixd.SingularError, match=r"singular in this configuration in row \(1,\): there joints \['precession'\]"
+        sixd.SingularError, match=r"singular in this configuration in state \(1,\): there joints \['precession'\]"
     ):
         sixd.forward_dynamics(top, q, zero, zero)
 
@@ -233,7 +233,7 @@ def test_zero_quaternions_are_named():
 
 
 def test_near_singular_configurations(rng):
-    """Beside a singular configuration solves stay accurate or raise; they do not return garbage."""
+    """Near a singular configuration solves stay accurate or raise; they do not return garbage."""
     top = sixd.zoo.spinning_top()
     for angle in (1e-3, 1e-6):
         q = [0.3, angle, 0.7]
@@ -281,7 +281,7 @@ def test_operational_inertia_row_by_row(rng):
     rows, tool = rng.uniform(0.3, 0.6, (3, 6)), arm.body_names[-1]
     rows[0] = np.nan
     rows[1, 4] = 0.0  # the wrist is stretched
-    with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in row \(1,\)"):
+    with pytest.raises(sixd.SingularError, match=r"cannot move in all six directions there in state \(1,\)"):
         sixd.operational_inertia(arm, rows, tool)
     good = sixd.operational_inertia(arm, rows[::2], tool)
     assert np.isnan(good[0]).all()
@@ -294,7 +294,7 @@ def test_operational_inertia_row_by_row(rng):
 
 
 def test_public_names_alone():
-    """``dir(sixd)`` and ``from sixd import *`` show what users are told of; modules stay importable beside that."""
+    """``dir(sixd)`` and ``from sixd import *`` show the public names; other modules stay importable."""
     import types
 
     import sixd.runtime.batch

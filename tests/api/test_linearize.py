@@ -1,4 +1,4 @@
-"""Linear equations beside a motion: closed forms, differences of the nonlinear motion, and every joint type."""
+"""Linear equations near a motion: closed forms, differences of the nonlinear motion, and every joint type."""
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ FIRST, _, LAST = np.eye(3)
 
 
 def central(function, h=1e-5):
-    """The slope at 0, to the order of h⁴: errors of 1e-20/h and rounding of 1e-16/h."""
+    """The derivative at 0, to the order of h⁴: errors of 1e-20/h and rounding of 1e-16/h."""
     return (8 * (function(h) - function(-h)) - (function(2 * h) - function(-2 * h))) / (12 * h)
 
 
 @pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_trees_by_differences(kind, rng):
-    """Without constraints, for every joint type: A x and B u are the slopes of how the motion beside it goes on."""
+    """Without constraints, for every joint type: A x and B u are the derivatives of neighbouring motions."""
     model = single_joint(kind)
     nv = model.nv
     q, qd, tau = model.random_configuration(rng), rng.uniform(-1, 1, nv), rng.uniform(-1, 1, nv)

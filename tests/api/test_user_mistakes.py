@@ -135,7 +135,7 @@ def test_mistakes_are_named(call, message):
 
 
 def test_negative_properties_are_findings():
-    """Negative armature, damping and the like are taken, and listed."""
+    """Negative armature, damping and the like are accepted, and listed."""
     model = build(armature=-0.1, damping=-1, friction=-2)
     found = {(f.code, f.where, f.message.split(" is ")[0]) for f in sixd.check(model)}
     assert found == {("negative-property", "b", f"its {key}") for key in ("armature", "damping", "friction")}
@@ -191,7 +191,7 @@ def test_broken_shapes_do_not_stop_a_load(inside):
         ("<mass value='1'/><inertia ixx='1' izz='1'/>", "no iyy, zero is assumed"),
     ],
 )
-def test_incomplete_inertials_are_told(inertial, missing):
+def test_incomplete_inertials_are_reported(inertial, missing):
     text = robot(link("a"), f"<link name='b'><inertial>{inertial}</inertial></link>", joint("j", "a", "b"))
     with pytest.warns(sixd.ModelWarning) as caught:
         model = sixd.load(text)
@@ -201,7 +201,7 @@ def test_incomplete_inertials_are_told(inertial, missing):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "gb2312", "shift_jis"])
 def test_encodings(encoding):
-    """Declared encodings that Python knows, byte-order marks, and bytes of Latin-1 that nobody declared."""
+    """Declared encodings that Python knows, byte-order marks, and undeclared bytes of Latin-1."""
     name = {"gb2312": "臂", "shift_jis": "腕"}.get(encoding, "Ärm")
     text = CHAIN.replace("'r'", f"'{name}'")
     data = (

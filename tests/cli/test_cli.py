@@ -505,7 +505,7 @@ def test_equations_of_constraints(call):
     assert "'pendulum' has no constraints" in call("equations", "pendulum", "--reduce")[2]
 
 
-def test_equations_of_one_freedom_are_matrices_too(call):
+def test_equations_of_one_degree_of_freedom_are_matrices_too(call):
     facts = json.loads(call("equations", "pendulum", "--format", "json")[1])
     assert (facts["M"], facts["C"], np.shape(facts["g"])) == ([["1/3"]], [["0"]], (1,))
     out = call("equations", "pendulum")[1]
@@ -760,7 +760,7 @@ def test_xacro_needs_trust(call, tmp_path):
 
 def test_arguments_and_srdf(call, tmp_path):
     err = fails(call("info", urdf(tmp_path), "--argument", "prefix=left_"))
-    assert "arguments are given, but robot.urdf is not xacro" in err
+    assert "arguments were passed, but robot.urdf is not xacro" in err
     assert "expected NAME=VALUE" in fails(call("info", urdf(tmp_path), "--argument", "prefix"))
     (tmp_path / "robot.srdf").write_text("<robot name='r'><group_state name='home' group='arm'/></robot>")
     assert call("info", urdf(tmp_path), "--srdf", tmp_path / "robot.srdf")[0] == 0

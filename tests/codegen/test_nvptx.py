@@ -26,7 +26,7 @@ from warp import run_kernel
 
 DTYPES = ("float64", "float32")
 LIMIT = 1e24
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 FRAMED = {"given": [], "frame": "body2"}
 
 

@@ -30,7 +30,7 @@ from sixd.simulation.stepping.compiled_steps import make_recipe, rollout
 from sixd.simulation.stepping.fixed import Runner
 from sixd.simulation.stepping.single_step import step_rollout
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 DTYPES = ("float64", "float32")
 TARGET = cuda("sm_90")
 BOX = nonsmooth.free_body(sixd.box(0.2, 0.2, 0.1, mass=1.5), "box")
@@ -234,7 +234,7 @@ def test_a_step_skips_samples_that_it_cannot_compute(gpu, rng):
     for x, y in zip(found, expected, strict=True):
         assert_array_equal(x[good], y)
         assert np.isnan(x[~good]).all()
-    with pytest.raises(sixd.SingularError, match=r"step \(2 rows\)"):
+    with pytest.raises(sixd.SingularError, match=r"step \(2 states\)"):
         sixd.cuda.check()
 
 

@@ -277,7 +277,7 @@ def test_lanes_are_independent(op, kind, rng):
     assert np.array_equal(np.delete(before, changed), np.delete(after, changed))
 
 
-@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="names a processor of another kind")
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="names a CPU of another kind")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.word)
 def test_without_fused_multiply_add(op, kind, rng):

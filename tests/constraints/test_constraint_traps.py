@@ -58,7 +58,7 @@ def test_far_from_where_the_rank_was_found():
     assert qdd[0] == pytest.approx(qdd[1], rel=1e-12)
 
 
-def test_a_start_without_a_slope_is_passed_over():
+def test_a_start_with_zero_derivative_is_passed_over():
     model = bound(lambda q: [sqrt(q[0] * q[0] + q[1] * q[1]) - 1])
     assert sixd.mobility(model).freedoms == 1
     qdd, _ = sixd.constrained_dynamics(model, [0.6, 0.8], np.zeros(2), np.ones(2))
@@ -319,7 +319,7 @@ def test_a_double_root_from_energies():
     ids=["small", "narrow", "another branch"],
 )
 def test_small_rows_that_are_no_double_roots(function, at):
-    """Small beside others, narrow, or of a function with double roots elsewhere: A q̈ + dA/dt q̇ = 0 holds."""
+    """Small compared with others, narrow, or of a function with double roots elsewhere: A q̈ + dA/dt q̇ = 0 holds."""
     model = bound(function)
     A, qd = sixd.constraint_jacobian(model, at), np.zeros(2)
     qdd, _ = sixd.constrained_dynamics(model, at, qd, np.ones(2))

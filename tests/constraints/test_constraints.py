@@ -167,7 +167,7 @@ def test_knife_edge_in_symbols():
 
 
 def test_exact_numbers_stay_exact():
-    """Whole masses beside symbols: no float creeps into the results."""
+    """Whole masses next to symbols: no float creeps into the results."""
     inertia, theta, u = sp.symbols("I theta u")
     model = knife_edge(sixd.KnifeEdge("body"), 3, inertia)
     qdd, lam = sixd.constrained_dynamics(model, np.array([theta, 0, 0]), np.array([0, 0, 0]), np.array([0, u, 0]))
@@ -327,7 +327,7 @@ def test_dependent_joints_live_on_the_real_line():
         )
 
 
-def test_systems_without_frames_are_told():
+def test_systems_without_frames_are_reported():
     class Line(sixd.constraints.reduced_model.System):
         name, nq, nv, constraints, joint_names = "line", 1, 1, (sixd.Loop("a", "b"),), ("x",)
 
@@ -374,7 +374,7 @@ def four_bar_about(axis, closed_by, crank=0.5):
      ("y", "planar", sp.Symbol("l"), "2 of 2"), ("z", ("x", "y", "rx"), 0.5, "3 of 3")],
 )  # fmt: skip
 def test_rows_that_are_zero_everywhere_warn(axis, closed_by, crank, rows):
-    """A linkage in the xz-plane closed in x and y has a freedom too many."""
+    """A linkage in the xz-plane closed in x and y has one degree of freedom too many."""
     message = (
         rf"^build: equation {rows} of Loop\(frame_a='coupler_end'.* is zero in every configuration, expected one that"
     )

@@ -128,7 +128,7 @@ def test_coriolis_matrix(name, rng):
 
 @pytest.mark.parametrize("target", ["plain"], indirect=True)
 def test_operational_inertia(rng):
-    """Six freedoms at the frame of a free base; else it is told."""
+    """Six degrees of freedom at the frame of a free base; otherwise an error says so."""
     model, reduced, y, *_ = sample("tree", rng)
     free = next(model.body_names[i - 1] for i in model.bodies if isinstance(model.joints[i], sixd.Free))
     inertia = sixd.operational_inertia(reduced, y, free)

@@ -339,7 +339,7 @@ P = np.zeros(3)
 ERRORS = {
     "frame": (lambda: OS(PLANAR, "tap", P, 1.0), "OperationalSpace: model 'planar2': no frame named 'tap'"),
     "no target": (lambda: OS(PLANAR, "tip", kp=1.0), "target is None"),
-    "two targets": (lambda: OS(PLANAR, {"tip": P}, P, 1.0), "target is given, but frame is a mapping"),
+    "two targets": (lambda: OS(PLANAR, {"tip": P}, P, 1.0), "target is set, but frame is a mapping"),
     "no frames": (lambda: OS(PLANAR, {}, kp=1.0), "empty mapping"),
     "names": (lambda: OS(PLANAR, ("tip", "link2"), P, 1.0), "expected a name, or a mapping of names to targets"),
     "no kp": (lambda: OS(PLANAR, "tip", P), "kp is None, expected a gain"),
@@ -349,7 +349,7 @@ ERRORS = {
     "kp of one": (lambda: OS(PLANAR, {"tip": P, "link2": P}, kp={"tip": 1.0}), "no entry for .*'link2'"),
     "rows": (lambda: OS(PLANAR, "tip", P, 1.0, rows=(0, 3)), r"rows of frame 'tip' are \(0, 3\), expected some of \(3, 4, 5\)"),
     "rows by name": (lambda: OS(PLANAR, {"tip": P}, kp=1.0, rows=(3, 4)), "rows is .* expected a mapping by the names"),
-    "posture": (lambda: OS(PLANAR, "tip", P, 1.0, posture=[0, 0]), "posture is given and posture_kp is 0.0, expected both"),
+    "posture": (lambda: OS(PLANAR, "tip", P, 1.0, posture=[0, 0]), "posture is set and posture_kp is 0.0, expected both"),
     "no posture": (lambda: OS(PLANAR, "tip", P, 1.0, posture_kp=2.0), "posture is None and posture_kp is 2.0"),
     "unactuated": (lambda: OS(PLANAR, "tip", P, 1.0, unactuated="link1"), "unactuated is 'link1', expected names"),
     "unknown joint": (lambda: OS(PLANAR, "tip", P, 1.0, unactuated=["link9"]), "no joint named 'link9'"),

@@ -9,20 +9,10 @@ import sympy
 
 import sixd
 from sixd.drawing.labels import typeset
+from sixd.zoo.random_trees import JOINT_KINDS, random_joint
 
 SVG = "{http://www.w3.org/2000/svg}"
-JOINTS = [
-    sixd.Revolute("z"),
-    sixd.Revolute((1, 1, 1)),
-    sixd.Prismatic("x"),
-    sixd.Helical("z", 0.1),
-    sixd.Cylindrical("y"),
-    sixd.Universal(),
-    sixd.Planar(),
-    sixd.Spherical(),
-    sixd.Free(),
-    sixd.RackAndPinion(0.3),
-]
+JOINTS = [sixd.Revolute("z"), *(random_joint(kind, np.random.default_rng(1)) for kind in JOINT_KINDS)]
 
 
 def texts(drawing):
@@ -64,6 +54,14 @@ def test_every_joint_from_every_side(joint, view):
     builder.add_body("body", "world", joint, inertia=sixd.box(0.2, 0.3, 0.1, mass=1.0).translated((0.5, 0.1, 0)))
     check(sixd.draw(builder.build(), view=view))
     check(sixd.draw(builder.build(), q=builder.build().neutral(), view=view, frames=True, dimensions=True))
+
+
+@pytest.mark.parametrize("joint", [j for j in JOINTS if not j.has_quaternion], ids=lambda j: type(j).__name__)
+def test_every_coordinate_has_a_label(joint):
+    builder = sixd.ModelBuilder("one")
+    builder.add_body("body", "world", joint, inertia=sixd.box(0.2, 0.3, 0.1, mass=1.0).translated((0.5, 0.1, 0)))
+    missing = {f"q{k + 1}" for k in range(joint.nq)} - {*texts(sixd.draw(builder.build()))}
+    assert not missing, f"give the symbol {joint.symbol!r} a branch in draw_coordinates of drawing/markings.py"
 
 
 def test_shapes_in_outline():

@@ -199,7 +199,7 @@ def test_a_joint_kernel_checks_its_results():
     kernel = sixd.compile((sixd.forward_dynamics, sixd.mass_matrix), top)
     good, bad, zero = [0.1, 0.5, 0.2], [0.1, 0.0, 0.2], np.zeros(3)
     kernel(good, zero, zero)
-    with pytest.raises(sixd.SingularError, match=r"singular in this configuration in row \(1,\)"):
+    with pytest.raises(sixd.SingularError, match=r"singular in this configuration in state \(1,\)"):
         kernel([good, bad], zero, zero)
     with pytest.raises(sixd.SingularError, match="singular in this configuration"):
         kernel(bad, zero, zero)
@@ -634,8 +634,8 @@ ERRORS = {
     "not a function among some": (lambda: sixd.compile((sixd.mass_matrix, 3), ARM), "compile: function is 3"),
     "no model": (lambda: sixd.compile(sixd.mass_matrix, None), "compile: model is a NoneType, expected a sixd.Model"),
     "a path for a model": (lambda: sixd.compile(sixd.mass_matrix, "arm.urdf"), "compile: model is a str"),
-    "*args": (lambda: sixd.compile(lambda *q: q, ARM), r"<lambda> takes \*q, expected arguments that can be given by name"),
-    "**options": (lambda: sixd.compile(lambda q, **x: q, ARM), "takes .*x, expected arguments that can be given by name"),
+    "*args": (lambda: sixd.compile(lambda *q: q, ARM), r"<lambda> takes \*q, expected arguments that can be passed by name"),
+    "**options": (lambda: sixd.compile(lambda q, **x: q, ARM), "takes .*x, expected arguments that can be passed by name"),
     "unknown shape": (lambda: sixd.compile(lambda q, target: q, ARM), r"the shape of 'target', an argument of <lambda>, is not known.*shapes=\{'target': \(3,\)\}"),
     "shape of nothing": (lambda: sixd.compile(lambda q: q, ARM, shapes={"x": 3}), "shapes: no array named 'x'"),
     "negative shape": (lambda: sixd.compile(lambda x: x, ARM, shapes={"x": (-1,)}), r"the shape of 'x' is \(-1,\), expected whole numbers"),
@@ -759,7 +759,7 @@ def test_wrong_parameters_are_named():
     kernel = sixd.compile(sixd.mass_matrix, ARM, parameters=("inertia",))
     with pytest.raises(sixd.ShapeError, match=r"mass_matrix: inertia has shape \(2, 9\), expected \(..., 2, 10\)\.$"):
         kernel(np.zeros(2), np.zeros((2, 9)))
-    with pytest.raises(sixd.ScalarTypeError, match="f_ext was given, but this function takes no external forces"):
+    with pytest.raises(sixd.ScalarTypeError, match="f_ext was passed, but this function takes no external forces"):
         kernel(np.zeros(2), np.zeros((2, 10)), f_ext=np.zeros((2, 6)))
 
 

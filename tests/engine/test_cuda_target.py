@@ -12,7 +12,7 @@ from sixd.codegen.nvptx import ptx
 from sixd.errors import DeviceError, ScalarTypeError, ShapeError, SingularError, UnknownNameError
 from sixd.runtime.cuda import driver
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_suspect_samples_are_counted(arm, gpu, rng):
     q[[2, 39]] = np.nan
     kernel = sixd.compile(sixd.forward_dynamics, arm, target="cuda")
     assert np.isnan(kernel(Array(q), Array(qd), Array(qdd)).data[2]).any()
-    with pytest.raises(SingularError, match=r"forward_dynamics \(2 rows\)"):
+    with pytest.raises(SingularError, match=r"forward_dynamics \(2 states\)"):
         sixd.cuda.check()
     sixd.cuda.check()  # set to zero
 

@@ -53,9 +53,7 @@ def test_jax_has_every_function():
     source = (Path(sixd.__file__).parent / "jax" / "__init__.py").read_text(encoding="utf-8")
     mirrored = {line.partition(" = mirror(")[0] for line in source.splitlines() if " = mirror(" in line}
     missing = set(LIBRARY) - mirrored - {"newton_euler"}
-    assert missing == set(), "write NAME = mirror(…) in sixd/jax/__init__.py, and NAME in its __all__"
-    names = ast.literal_eval(source.partition("__all__ = ")[2])
-    assert mirrored <= set(names)
+    assert missing == set(), "write NAME = mirror(…) in sixd/jax/__init__.py"
 
 
 def test_an_array_of_unknown_shape_must_state_it(undeclared):

@@ -796,7 +796,7 @@ BORDER = """
     protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
     class Fenced:
-        '''Pages between two that nobody may touch.'''
+        '''Pages between two protected pages.'''
 
         def __init__(self, pages):
             self.map = mmap.mmap(-1, (pages + 2) * page)

@@ -128,7 +128,7 @@ def gpu(monkeypatch):
     driver.is_installed.cache_clear()
 
 
-@pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+@pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 def test_arrays_on_gpus(target, gpu, rng):
     """Kernels of both targets have the dtype of arrays on a GPU, in any order."""

@@ -400,7 +400,7 @@ WARM = """
 
 @pytest.mark.long
 def test_a_warm_start_needs_neither_traces_nor_llvm(home):
-    """Code from the disk gives the bits of the process that made it; only a user's function is traced to find its key."""
+    """Code from the disk is bit-identical to that of the process that made it; only a user's function is traced to find its key."""
     cold, first = python(WARM)[0].splitlines()
     assert cold == "True 6 7"
     warm, second = python(WARM)[0].splitlines()

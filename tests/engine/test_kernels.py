@@ -159,7 +159,7 @@ def machine(name, dtype):
         "no fused products": ("x86-64-v2", 128, False, "sse4.2"),
     }[name]
     if not supports(*features):
-        pytest.skip(f"this processor cannot run code for {cpu}")
+        pytest.skip(f"this CPU cannot run code for {cpu}")
     return Machine(cpu, "", bits, has_fma)
 
 
@@ -316,7 +316,7 @@ ODD = {
     "an entry in many places": lambda x, y: np.array([[x[0], x[0] * y[1]], [x[0] * y[1], x[0]]]),
     "an intermediate value": lambda x, y: (x * y, x * y + y, (x * y + y) * x),
     "nothing": lambda x, y: np.zeros(0),
-    "nothing beside something": lambda x, y: (np.zeros((0, 3)), x, np.zeros((2, 0))),
+    "an empty result next to others": lambda x, y: (np.zeros((0, 3)), x, np.zeros((2, 0))),
     "infinities": lambda x, y: np.array([np.inf, -np.inf, x[0]]),
     "not a number": lambda x, y: np.array([np.nan, x[0]]),
     "many dimensions": lambda x, y: (x[:, None, None] * y[None, :, None] + np.zeros((2, 2, 3))).reshape(2, 1, 2, 3),
@@ -491,7 +491,7 @@ def test_errors_in_threads_name_the_sample(small_tasks):
         bad[row, 1] = 0
         for n in (1, 3):
             sixd.set_num_threads(n)
-            with pytest.raises(sixd.SingularError, match=rf"in row \({row},\)"):
+            with pytest.raises(sixd.SingularError, match=rf"in state \({row},\)"):
                 sixd.forward_dynamics(top, bad, np.zeros(3), np.zeros(3))
 
 

@@ -75,7 +75,7 @@ def test_samples_are_counted(arm, state, library):
     q, qd, tau = state
     q[[3, 77]] = np.nan
     sixd.forward_dynamics(arm, to(q), to(qd), to(tau))
-    with pytest.raises(SingularError, match=r"forward_dynamics \(2 rows\)"):
+    with pytest.raises(SingularError, match=r"forward_dynamics \(2 states\)"):
         sixd.cuda.check()
     sixd.cuda.check()
 

@@ -346,11 +346,12 @@ def test_numbers_of_other_sizes_and_types(data):
         with pytest.raises(sixd.ScalarTypeError, match="fit: tau"):
             fit(model, *motion, bad)
     assert np.isfinite(fit(model, *motion, 1e-200 * tau, consistent="log-det").parameters).all()
-    for consistent in CONSISTENT:
-        with pytest.raises(sixd.SixdError, match="fit: the torques are all zero"):
-            fit(model, *motion, 0 * tau, consistent=consistent, friction=False)
-    nothing = fit(model, *motion, 0 * tau, consistent=False, friction=False)
-    assert np.abs(nothing.base_values).max() < 1e-12
+    with pytest.raises(sixd.SixdError, match="fit: the torques are all zero"):
+        fit(model, *motion, 0 * tau, consistent="log-det", friction=False)
+    for consistent, friction in ((False, False), ("lmi", False), ("lmi", True)):
+        nothing = fit(model, *motion, 0 * tau, consistent=consistent, friction=friction)
+        assert np.abs(nothing.base_values).max() < 1e-12
+        assert is_realisable(nothing.model) == bool(consistent)
 
 
 def test_models_are_not_kept_alive():

@@ -258,7 +258,7 @@ def test_motion_by_columns(show):
         ([0, 1], np.zeros((2, 3)), "q_data has shape (2, 3), expected 2×2"),
         ([1, 0], np.zeros((2, 2)), "t_data is not ascending"),
         ([1, 1], np.zeros((2, 2)), "t_data is not ascending"),
-        ([0, 1], None, "only one of t_data and q_data is given"),
+        ([0, 1], None, "only one of t_data and q_data is passed"),
         ([0, 1], "x", "q_data is 'x', expected numbers"),
     ],
 )

@@ -213,7 +213,7 @@ def test_loading_is_linear_in_the_links():
 @pytest.mark.parametrize(
     ("body", "code", "text"),
     [
-        ("<link name='a'/>", "missing-inertia", "it has no inertia, zero is taken"),
+        ("<link name='a'/>", "missing-inertia", "it has no inertia, zero is assumed"),
         (link("a", mass=-1), "negative-mass", "the mass is negative (-1 kg)"),
         (link("a", inertia="ixx='1' iyy='1' izz='3'"), "impossible-inertia", "break the triangle inequality"),
         (link("a", inertia="ixx='-1' iyy='1' izz='1'"), "impossible-inertia", "principal moment is negative"),

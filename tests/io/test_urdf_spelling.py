@@ -160,7 +160,7 @@ def test_zero_inertias_are_missing():
     """Zeros in the file are reported like a missing inertia, unless a fixed body with mass is merged with it."""
     zero = "<link name='b'><inertial><mass value='0'/><inertia ixx='0' iyy='0' izz='0'/></inertial></link>"
     model, (text,) = warnings_of(robot(link("a"), zero, joint("j", "a", "b")))
-    assert "b: it has no inertia, zero is taken" in text
+    assert "b: it has no inertia, zero is assumed" in text
     assert "missing-inertia" in [f.code for f in sixd.check(model)]
     assert (
         warnings_of(robot(link("a"), zero, link("c"), joint("j", "a", "b"), joint("f", "b", "c", "fixed", "")))[1] == []

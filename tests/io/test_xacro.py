@@ -100,7 +100,7 @@ def test_arguments_of_what_is_not_xacro_are_refused(tmp_path):
     sdf = f"<sdf version='1.9'><model name='m'><link name='a'>{INERTIAL}</link></model></sdf>"
     for source in (CHAIN, tmp_path / "robot.urdf", sdf, "<mujoco/>", {"NB": 1}):
         for arguments in ({"prefix": "left_"}, {}):
-            with pytest.raises(sixd.LoadError, match="arguments are given, but .* is not xacro"):
+            with pytest.raises(sixd.LoadError, match="arguments were passed, but .* is not xacro"):
                 load(source, arguments=arguments)
 
 

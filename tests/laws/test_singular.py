@@ -64,7 +64,7 @@ def test_a_wrist_stretched(name, target):
             sixd.SingularError, match=rf"{name}: .*singular in this configuration: there joints \['b0'\]"
         ):
             CALLS[name](angles(theta)[0])
-        with pytest.raises(sixd.SingularError, match=rf"{name}: .*in this configuration in row \(1,\)"):
+        with pytest.raises(sixd.SingularError, match=rf"{name}: .*in this configuration in state \(1,\)"):
             CALLS[name](angles(0.3, theta, 0.7))
     for theta in (1.0, 1e-2, 1e-4, 1e-6):
         result = CALLS[name](angles(theta, 0.5))[0]
@@ -82,7 +82,7 @@ def test_float32_has_its_own_limit(target):
         assert result.dtype == np.float32
         assert abs(result[0] - exact[k]) <= 10 * np.finfo(np.float32).eps * 2 / (1 - np.cos(float(theta))) * exact[k]
     for theta in (5e-3, 1e-3, 1e-5):
-        with pytest.raises(sixd.SingularError, match=r"row \(1,\).*for float32"):
+        with pytest.raises(sixd.SingularError, match=r"state \(1,\).*for float32"):
             sixd.forward_dynamics(WRIST, angles(0.5, theta, dtype=np.float32), qd, qd + 1)
 
 
@@ -97,7 +97,7 @@ def test_kernels_check_their_results():
         for row in (0, 500, 998):
             bad = q.copy()
             bad[row, 1] = 1e-8
-            with pytest.raises(sixd.SingularError, match=rf"in row \({row},\)"):
+            with pytest.raises(sixd.SingularError, match=rf"in state \({row},\)"):
                 kernel(bad, ZERO, ONE)
 
 
@@ -237,7 +237,7 @@ def test_other_systems():
     reduced = model.with_constraints(sixd.Mimic("b3", "b1")).reduce()
     q = angles(0.5, 1e-8)
     assert np.isfinite(sixd.mass_matrix_solve(reduced, q[0], ONE)).all()
-    with pytest.raises(sixd.SingularError, match=r"row \(1,\)"):
+    with pytest.raises(sixd.SingularError, match=r"state \(1,\)"):
         sixd.mass_matrix_solve(reduced, q, ONE)
 
 
@@ -299,7 +299,7 @@ def test_large_trees_are_checked_without_the_mass_matrix(monkeypatch):
     monkeypatch.setattr(singular, "_MANY", 0)
     model = wrist()
     tau = np.ones((3, 3))
-    with pytest.raises(sixd.SingularError, match=r"in row \(1,\): there joints \[.*\] move no inertia"):
+    with pytest.raises(sixd.SingularError, match=r"in state \(1,\): there joints \[.*\] move no inertia"):
         sixd.forward_dynamics(model, angles(0.5, 1e-8, 0.3), 0 * tau, tau)
     near = angles(1e-6)
     assert np.array_equal(sixd.forward_dynamics(model, near, ZERO, ONE), CALLS["forward_dynamics"](near))

@@ -64,7 +64,7 @@ def world_mass(model):
 
 
 def test_a_root_link_keeps_its_inertia(gripper):
-    """A file's root link is fixed to the world: its mass is there, beside that of the moving bodies."""
+    """A file's root link is fixed to the world: its mass is there, next to that of the moving bodies."""
     assert (gripper.mass, world_mass(gripper)) == (0.1, 0.73)
     assert_allclose(gripper.body_inertia("world").com, (0.01, 0.02, 0.05), atol=1e-16)
     assert "mass 0.1 kg, and 0.73 kg fixed to the world\n" in str(gripper)

@@ -46,8 +46,8 @@ def test_joints_by_name_and_for_all(robot):
     assert all(np.array_equal(getattr(same, key), array) for key, array in before.items())
 
 
-def test_values_of_several_freedoms(robot):
-    """A joint takes an array of its freedoms, all joints one of the model's; limits are pairs of these."""
+def test_values_of_several_degrees_of_freedom(robot):
+    """A joint accepts an array of its degrees of freedom, all joints one of the model's; limits are pairs of these."""
     turned = robot.with_joints(
         {"wrist": {"damping": [1, 2, 3], "stiffness": 4, "rest": [0, 1, 0, 0]}, "base": {"damping": 7}}
     )

@@ -55,6 +55,12 @@ def test_the_list_has_every_type():
     assert {type(j) for j in JOINTS} == set(BUILT_IN), "BUILT_IN and JOINTS of this file have the same joints"
 
 
+def test_constant_subspaces_are_known():
+    constant = {type(j) for j in JOINTS if has_constant_subspace(j)}
+    assert constant >= {Fixed, Revolute, Prismatic, Helical, Cylindrical, Spherical, Free}
+    assert not constant & {Universal, Planar, RackAndPinion}
+
+
 @every_joint
 def test_methods_agree_numerically(joint):
     """The library's own check passes on all of them."""
@@ -400,8 +406,8 @@ def test_a_wrong_subspace_rate_with_the_right_bias_is_refused():
         bead(Crossed())
 
 
-def test_bias_alone_is_not_enough_for_several_freedoms():
-    """Two freedoms with only bias: the dynamics work, Jacobian rates say what is missing."""
+def test_bias_alone_is_not_enough_for_several_degrees_of_freedom():
+    """Two degrees of freedom with only bias: the dynamics work, and the error of Jacobian rates names what is missing."""
 
     class Bent(sixd.Joint):
         nq = nv = 2

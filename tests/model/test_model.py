@@ -39,7 +39,7 @@ def test_indices_and_names(builder):
     with pytest.raises(sixd.UnknownNameError, match="no joint named 'elbo'. Did you mean 'elbow'?"):
         model.q_slice("elbo")
     with pytest.raises(KeyError):
-        model.body_index("nobody")
+        model.body_index("unknown")
     with pytest.raises(sixd.UnknownNameError, match="no frame named 'tp'. Did you mean 'tip'?"):
         sixd.pose(model, [0, 0], "tp")
     named = "There are: 'world', 'upper', 'lower', 'tip', 'joint:shoulder', 'joint:elbow'."

@@ -19,10 +19,10 @@ def test_mod1_index_sets():
 
 
 def test_expanded_lambda():
-    """λ = [0 1 1] with 2, 1 and 3 freedoms gives [0 1 2 2 4 5], counted from 1."""
+    """λ = [0 1 1] with 2, 1 and 3 degrees of freedom gives [0 1 2 2 4 5], counted from 1."""
     expanded = expand_parent([-1, 0, 1, 1], [0, 2, 1, 3])
     assert [k + 1 for k in expanded] == [0, 1, 2, 2, 4, 5]
-    # bodies without freedoms hand their parent's on
+    # bodies without degrees of freedom hand their parent's on
     assert expand_parent([-1, 0, 1, 2, 0], [0, 1, 0, 2, 1]) == (-1, 0, 1, -1)
 
 

@@ -25,11 +25,10 @@ from sixd.codegen.llvm.machine import SLOT
 from sixd.engine import evaluate, kernel
 from sixd.model import memo
 from sixd.model.system import library
-from sixd.runtime import calls, routine
-from sixd.runtime.cpython import fast_calls
+from sixd.runtime import calls, cpython, routine
 from sixd.zoo.random_trees import JOINT_KINDS
 
-pytestmark = pytest.mark.skipif(not fast_calls(), reason="another Python: all calls go the long way")
+pytestmark = pytest.mark.skipif(cpython._Words is object, reason="another Python: all calls go the long way")
 
 ARM = sixd.zoo.planar(2)
 DTYPES = ("float64", "float32")

@@ -36,7 +36,7 @@ def run(before="", **env):
     return done.stdout.split()
 
 
-@pytest.mark.skipif(bool(cpython._fault()), reason="another Python: all calls go the long way")
+@pytest.mark.skipif(cpython._Words is object, reason="another Python: all calls go the long way")
 def test_fast_calls_can_be_turned_off():
     """The same bits, no flag in a class, no warning."""
     bits, *on = run()
@@ -45,7 +45,7 @@ def test_fast_calls_can_be_turned_off():
     assert run(SIXD_FAST_CALLS=" OFF ")[1] == "False"
 
 
-@pytest.mark.skipif(bool(cpython._fault()), reason="another Python: all calls go the long way")
+@pytest.mark.skipif(cpython._Words is object, reason="another Python: all calls go the long way")
 def test_a_fault_is_reported_once_and_calls_take_the_general_path():
     before = "cpython._fault = lambda: 'a fast call differs from a plain one'"
     bits, _, _, attached, warned = run(before)

@@ -17,7 +17,7 @@ from sixd.simulation.stepping import compiled_steps
 from sixd.simulation.stepping.compiled_steps import rollout
 from sixd.simulation.stepping.fixed import Runner
 
-fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of processors with fused multiply-add")
+fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 NAMES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "RANK", "WORLD_SIZE")
 
 
@@ -146,7 +146,7 @@ def test_one_variable_without_the_other(name, monkeypatch):
 @pytest.mark.parametrize("count", [-1, 2.5, "3", None, True, [3], math.nan])
 def test_wrong_counts(count):
     with pytest.raises(
-        ScalarTypeError, match=r"^cuda.share: count is .*, expected a whole number of at least 0, of rows"
+        ScalarTypeError, match=r"^cuda.share: count is .*, expected a whole number of at least 0, of states"
     ):
         sixd.cuda.share(count)
 

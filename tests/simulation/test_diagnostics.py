@@ -9,6 +9,7 @@ import sympy as sp
 from numpy.testing import assert_array_equal
 
 import sixd
+from samples import METHODS
 from sixd.simulation import diagnostics
 from sixd.simulation.setup import make_setup
 from sixd.simulation.stepping import stability
@@ -72,6 +73,11 @@ LIMITS = [  # method, rate, frequency, limit of h times 1000
     ("midpoint", 1000.0, 0.0, 2 * CONVERGES),
     ("midpoint", 0.0, 1000.0, 2 * np.sqrt(CONVERGES)),
 ]
+
+
+def test_the_list_has_every_method():
+    """Except "implicit", which is stable with any step."""
+    assert {method for method, *_ in LIMITS} == {*METHODS} - {"implicit"}, "LIMITS has the limits of each method"
 
 
 @pytest.mark.parametrize(

@@ -660,7 +660,7 @@ WRONG = [
     ({"count": 2, "seed": "x"}, sixd.ScalarTypeError, "ensemble: seed is 'x', expected a whole number of at least 0, a list"),
     ({"count": 2, "keep": "last"}, sixd.UnknownNameError, "ensemble: keep: no choice named 'last'. There are: 'all', 'end'."),
     ({"count": 2, "method": "rk5"}, sixd.UnknownNameError, "ensemble: method: no choice named 'rk5'. Did you mean 'rk4'?"),
-    ({"count": 2, "cluster": "tcp://x", "processes": 2}, sixd.ScalarTypeError, "ensemble: processes and cluster are both given"),
+    ({"count": 2, "cluster": "tcp://x", "processes": 2}, sixd.ScalarTypeError, "ensemble: processes and cluster are both set"),
     ({"count": 2, "dt": 0}, sixd.ScalarTypeError, "ensemble: dt is 0, expected a finite number above 0 [s]."),
     ({"q": np.zeros((3, 3)), "count": 4}, sixd.ShapeError, "ensemble: numbers of simulations are count 4, q 3, expected the same"),
     ({"q": np.zeros((3, 3)), "qd": np.zeros((4, 3))}, sixd.ShapeError, "ensemble: numbers of simulations are q 3, qd 4, expected the same for all. For a full grid: sixd.grid."),
@@ -692,7 +692,7 @@ def test_other_errors():
     q = np.array([options["q"]] * 3)
     q[1] += 0.1
     with pytest.raises(
-        sixd.AssemblyError, match="^ensemble: q does not satisfy the constraints of 'four_bar' in row 1"
+        sixd.AssemblyError, match="^ensemble: q does not satisfy the constraints of 'four_bar' in state 1"
     ):
         sixd.ensemble(model, q, None, 0.1)
 

@@ -292,7 +292,7 @@ def test_steps_off_the_constraints_are_counted(gpu):
     q1, _ = sixd.step(linkage, there(q), there(np.zeros((3, linkage.nv))), 1e-3)
     assert np.isnan(q1.data[1]).all()
     assert np.isfinite(q1.data[[0, 2]]).all()
-    with pytest.raises(SingularError, match=r"step \(1 rows\)"):
+    with pytest.raises(SingularError, match=r"step \(1 states\)"):
         sixd.cuda.check()
 
 

@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 
-from samples import METHODS
 from sixd.simulation.stepping.compiled_steps import FIXED_STEP, MIDPOINT
 from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.simulation.stepping.stability import _MAPS
-
-
-def test_the_list_has_every_method():
-    """The tests of steps, gradients and GPUs run for each."""
-    assert {*METHODS} == {*FIXED_STEP}, "METHODS of tests/samples.py has all methods with fixed steps"
 
 
 def test_every_method_has_a_stable_region():

@@ -336,7 +336,7 @@ def test_without_gravity():
 def test_unsolved_steps_are_counted(rng):
     """One sweep is not enough for a box that lands on its corners: counted, finite."""
     q, qd = thrown(rng)
-    with pytest.warns(sixd.SimulationWarning, match="not solved to the end"):
+    with pytest.warns(sixd.SimulationWarning, match="did not converge"):
         motion = sixd.simulate(BOX, q, qd, 1.0, forces=RigidGround({"box": CORNERS}, sweeps=1))
     assert motion.facts["unsolved"] > 0
     assert np.isfinite(motion.q).all()

@@ -132,7 +132,7 @@ def test_a_start_beyond_a_limit_is_moved_back_and_reported():
     starts = [[0.3], [1.0], [-0.31], [np.nan]]
     for function in (sixd.simulate, sixd.ensemble):
         texts = warned(function, pendulum(), starts, None, 0.01)[1]
-        assert [": joint 'rod' starts at 1 rad in row 1, 0.7 rad beyond" in text for text in texts] == [True, False]
+        assert [": joint 'rod' starts at 1 rad in state 1, 0.7 rad beyond" in text for text in texts] == [True, False]
         assert warned(function, pendulum(), [[0.3], [-0.3], [0.3005]], None, 0.01)[1] == []
     assert warned(sixd.simulate, elevator(lower=-np.inf), [-9.0], None, 0.01)[1] == []  # no limits at all
 

@@ -114,7 +114,7 @@ def test_a_scenario_can_be_pickled(rng):
         ({"stabilisation": -1}, r"Scenario: stabilisation is -1, expected a finite number of at least 0 \[1/s\]"),
         ({"dt": 0}, r"Scenario: dt is 0, expected a finite number above 0 \[s\]"),
         ({"sample_time": np.nan}, "Scenario: sample_time is nan, expected a finite number above 0"),
-        ({"rtol": True}, "Scenario: rtol is True"),
+        ({"method": "adaptive", "rtol": True}, "Scenario: rtol is True"),
         ({"forces": ["ground"]}, "Scenario: forces holds 'ground', expected elements such as sixd.Ground"),
         ({"parameters": 3}, "Scenario: parameters is 3, expected a mapping of names to arrays"),
         ({"parameters": {"q": 1}}, "Scenario: parameters has 'q', which means something else"),

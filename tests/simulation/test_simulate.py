@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import os
+import sys
 import tracemalloc
 
 import numpy as np
@@ -54,7 +55,9 @@ def test_orders_on_every_joint(kind, rng):
     model = smooth(samples.single_joint(kind))
     q, qd = start(model, rng)
     ends = {}
-    for method, order, n in (("euler", 1, 64), ("midpoint", 2, 32), ("implicit", 2, 32), ("rk4", 4, 8)):
+    orders = {"euler": (1, 64), "midpoint": (2, 32), "implicit": (2, 32), "rk4": (4, 8)}  # and a number of steps
+    assert {*orders} == {*samples.METHODS}, "every method with fixed steps has an order here"
+    for method, (order, n) in orders.items():
         ends[method] = [sixd.simulate(model, q, qd, 0.4, dt=0.4 / k, method=method)[-1] for k in (n, 2 * n, 4 * n)]
         steps = [distance(model, a, b) for a, b in zip(ends[method], ends[method][1:], strict=False)]
         hint = f"order of {method!r}; on quaternions more than 2 needs several moves a step: see rk4 in runge_kutta.py"
@@ -567,6 +570,8 @@ def test_single_precision(rng):
         (1.0, 0.3, 1, [0, 0.25, 0.5, 0.75, 1]),  # shortened to divide the duration
         (1.0, 5.0, 1, [0, 1]),
         (0.1, 0.025, 100, [0, 0.1]),
+        (0.1, 0.025, 10**18, [0, 0.1]),
+        (0.1, 0.025, sys.maxsize, [0, 0.1]),
     ],
 )
 def test_schedule(duration, dt, every, times):

@@ -201,10 +201,22 @@ def test_force_elements(rng, general_calls):
     before = len(general_calls)
     require_same(model, q, qd, forces=(x for x in (limits,)))
     assert len(general_calls) == before + 1  # the rollout used the generator up: steps without elements, compiled once
+    require_same(model, q, qd, calls=general_calls, forces=FrozenDrag(0.5))
     drag = Drag(0.5)
-    require_same(model, q, qd, calls=general_calls, forces=drag)
-    object.__setattr__(drag, "coefficient", 0.7)
-    require_same(model, q, qd, calls=general_calls, forces=drag)
+    for coefficient in (0.5, 0.7):
+        drag.coefficient, before = coefficient, len(general_calls)
+        require_same(model, q, qd, forces=drag)
+        assert len(general_calls) == before + 3  # objects with attributes are read anew
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenDrag(sixd.Force):
+    """A force element of the user's that cannot change."""
+
+    coefficient: float
+
+    def apply(self, model, t, q, qd, u):
+        return sixd.Applied(tau=qd * -self.coefficient)
 
 
 class Drag(sixd.Force):
@@ -409,6 +421,44 @@ class ByClass:
         return -q * cls.kp
 
 
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """It cannot change, but its class and objects of subclasses can."""
+
+    factor: float = 1.0
+    kp: ClassVar = 1.0
+
+    def __call__(self, t, q, qd):
+        return -q * self.factor * self.kp
+
+
+class Thawed(Frozen):
+    """Attributes that are no fields can be set."""
+
+
+class OwnPD(sixd.controllers.PD):
+    """A controller of the library with an attribute of the user's."""
+
+    kp_of_user = 1.0
+
+    def __call__(self, t, q, qd):
+        return super().__call__(t, q, qd) * self.kp_of_user
+
+
+def closed_over(gains):
+    """A frozen object whose method reads a variable of a closure."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Local:
+        def __call__(self, t, q, qd):
+            return -q * gains[0]
+
+    return Local()
+
+
+GAINS = [1.0]
+
+
 @pytest.mark.parametrize(
     ("controller", "change"),
     [
@@ -416,8 +466,21 @@ class ByClass:
         (Elsewhere(), lambda c: Elsewhere.values.update(kp=2.0)),
         (Nested(), lambda c: setattr(c.inner, "kp", 2.0)),
         (ByClass.law, lambda c: setattr(ByClass, "kp", 2.0)),
+        (Frozen(), lambda c: setattr(Frozen, "kp", 2.0)),
+        (Thawed(), lambda c: setattr(c, "kp", 3.0)),
+        (OwnPD([0.1, 0.2], 3.0, 0.1), lambda c: setattr(c, "kp_of_user", 2.0)),
+        (closed_over(GAINS), lambda c: GAINS.__setitem__(0, 2.0)),
     ],
-    ids=["slots", "getattr", "nested", "class"],
+    ids=[
+        "slots",
+        "getattr",
+        "nested",
+        "class",
+        "class of frozen",
+        "subclass of frozen",
+        "subclass",
+        "method's closure",
+    ],
 )
 def test_hidden_state_is_read_anew(controller, change, rng, general_calls):
     """Such controllers are traced at every call."""
@@ -430,6 +493,55 @@ def test_hidden_state_is_read_anew(controller, change, rng, general_calls):
     assert (wanted[1] != first[1]).any()
     assert_array_equal(sixd.step(ARM, q, qd, H, controller=controller), wanted)
     assert len(general_calls) == 3
+
+
+class OwnLimits(sixd.JointLimits):
+    """A force element of the library with an attribute of the user's."""
+
+    def apply(self, model, t, q, qd, u):
+        return sixd.Applied(tau=qd * -self.drag)
+
+
+def test_attributes_of_own_elements_are_read_anew(rng):
+    q, qd = state(ARM, rng)
+    own = OwnLimits(stiffness=1.0)
+    for drag in (0.5, 2.0, 2.0, 0.5):
+        own.drag = drag
+        assert_array_equal(sixd.step(ARM, q, qd, H, forces=own), rollout(ARM, q, qd, H, forces=own))
+
+
+def recursive():
+    """Functions that call each other, by variables of their closures."""
+
+    def law(t, q, qd, turn=0):
+        return other(t, q, qd, turn) if turn < 2 else -q
+
+    def other(t, q, qd, turn):
+        return law(t, q, qd, turn + 1) * 2.0
+
+    return law
+
+
+def test_recursive_functions(rng, general_calls):
+    q, qd = state(ARM, rng)
+    require_same(ARM, q, qd, calls=general_calls, controller=recursive())
+
+
+def test_variables_of_a_closure_without_a_value(rng):
+    """They are no error unless the function reads them."""
+    q, qd = state(ARM, rng)
+    reads = False
+
+    def law(t, q, qd):
+        return -q * gain if reads else -q
+
+    expected = rollout(ARM, q, qd, H, controller=law)
+    assert_array_equal(sixd.step(ARM, q, qd, H, controller=law), expected)
+    reads = True
+    with pytest.raises(NameError, match="gain"):
+        sixd.step(ARM, q, qd, H, controller=law)
+    gain = 1.0
+    assert_array_equal(sixd.step(ARM, q, qd, H, controller=law), expected)
 
 
 def test_a_target_that_changes(rng):

@@ -16,7 +16,7 @@ def test_every_function_has_a_rule():
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_by_differences(name, rng):
-    """Partial derivatives from the table, and the slopes of dual numbers."""
+    """Partial derivatives from the table, and the derivatives of dual numbers."""
     function, rule, step = getattr(scalar, name), RULES[name], 1e-6
     for _ in range(5):
         x = rng.uniform(0.1, 0.9, len(rule.signs))

@@ -1,4 +1,4 @@
-"""Dual numbers: slopes against SymPy's derivatives, on floats, symbols, traced scalars and nested."""
+"""Dual numbers: derivatives against SymPy's derivatives, on floats, symbols, traced scalars and nested."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ POINTS = [(1.3, 0.7), (0.4, 2.1)]
 A, B = sp.symbols("a b", real=True)
 
 
-def slope_by_sympy(function, point, direction):
+def derivative_by_sympy(function, point, direction):
     expression = function(np.array([A, B]))
     slope = expression.diff(A) * direction[0] + expression.diff(B) * direction[1]
     return float(slope.subs({A: point[0], B: point[1]}).doit().evalf())
@@ -38,20 +38,20 @@ def slope_by_sympy(function, point, direction):
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_slopes_are_derivatives(name, point):
+def test_dual_numbers_are_derivatives(name, point):
     direction = (0.6, -1.1)
     if name == "logic":  # SymPy's own conditions do not take & of our kind of expression: checked by cases
         a, b = point
         expected = direction[0] if a > 0 and not b > a else 2 * b * direction[1]
     else:
-        expected = slope_by_sympy(FUNCTIONS[name], point, direction)
+        expected = derivative_by_sympy(FUNCTIONS[name], point, direction)
     value, slope = derivative(lambda x: np.array([FUNCTIONS[name](x)]), np.array(point), np.array(direction))
     assert slope[0] == pytest.approx(expected, abs=1e-12)
     assert value[0] == pytest.approx(float(FUNCTIONS[name](np.array(point))), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_traced_slopes(name):
+def test_traced_derivatives(name):
     """The same on traced scalars: what is compiled."""
     direction = np.array([0.6, -1.1])
     one = FUNCTIONS[name]

@@ -203,7 +203,7 @@ def test_gradients_beside_differences(rng):
         assert_allclose(pull(x, w) @ dx, w @ found, rtol=1e-12)
 
 
-def test_slopes_at_the_corner_of_a_length():
+def test_derivatives_at_the_corner_of_a_length():
     """√(x² + y²) has no derivative at 0: kernels take 0 there, as for a root."""
     for f in (lambda x: spatial.hypot(x[0], x[1]), lambda x: spatial.sqrt(x[0] * x[0] + x[1] * x[1])):
         assert_array_equal(sixd.vjp(f, MODEL, shapes={"x": (2,)})(np.zeros(2), 1.0), [0, 0])

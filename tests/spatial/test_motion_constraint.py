@@ -108,7 +108,7 @@ def test_relative_inertia(rng):
 
 
 def test_relative_inertia_of_singular_bodies():
-    """Two points: the reduced mass; a point beside a body keeps its null space."""
+    """Two points: the reduced mass; a point outside a body keeps its null space."""
     found = sixd.relative_inertia(sixd.point(1.0), sixd.point(3.0))
     np.testing.assert_allclose(found, np.diag([0, 0, 0, 0.75, 0.75, 0.75]), atol=1e-15)
     rod, body = sixd.rod(1.0, mass=2.0), sixd.box(1.0, 1.0, 1.0, mass=1.0)

@@ -245,5 +245,5 @@ def test_symbolic_rotations_are_exact():
 
 
 def test_whole_angles_beside_symbols_are_exact():
-    """A symbolic yaw beside zero roll and pitch leaves no floats."""
+    """A symbolic yaw next to zero roll and pitch leaves no floats."""
     assert not sp.Matrix(rotation_from_rpy([0, 0, sp.Symbol("a")])).atoms(sp.Float)

@@ -160,7 +160,7 @@ def test_rotation_inverses_take_foreign_scalars(rng):
 
 
 def test_kinds_of_scalars():
-    """Numbers, zeros and objects are told apart without asking a foreign scalar."""
+    """Numbers, zeros and objects are distinguished without asking a foreign scalar."""
     x = sp.Symbol("x")
     samples = (Fraction(1, 2), np.float32(0), 0.0, sp.Integer(0), x, Foreign(0.0))
     assert [scalar.is_number(a) for a in samples] == [True, True, True, False, False, False]

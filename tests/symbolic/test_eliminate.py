@@ -172,7 +172,7 @@ WRONG_MAPS = [
     ({"explicit": {x: R * c(phi), y: x}, "new": [phi]}, "the expression for y is x, expected one in the new"),
     ({"explicit": {x: R * c(phi), y: phi}, "new": [x]}, "new contains x, which explicit replaces"),
     ({"explicit": {z: phi}, "new": [phi]}, "no coordinate named 'z'"),
-    ({"new": [phi]}, "new is given without explicit"),
+    ({"new": [phi]}, "new is passed without explicit"),
     ({}, "there are 2 branches"),
 ]
 

@@ -183,7 +183,7 @@ MISTAKES = [
     ({"q": theta}, sixd.ScalarTypeError, "q is theta, expected a list of coordinates"),
     ({"qd": (xd,)}, sixd.ShapeError, "qd has 1 entries, expected 4"),
     ({"gravity": (0, 0, -g)}, sixd.ShapeError, "gravity has 3 components, expected 2"),
-    ({"inertia": I}, sixd.ModelError, "inertia is given without an orientation, expected angle="),
+    ({"inertia": I}, sixd.ModelError, "inertia is passed without an orientation, expected angle="),
     ({"inertia": (A, B, C), "angle": theta}, sixd.ShapeError, "expected one moment about z for a planar body"),
     ({"angle": thetad}, sixd.ModelError, "angle contains the velocity thetad"),
     ({"rotation": sp.eye(3)}, sixd.ModelError, "position has 2 components, expected 3 with a rotation"),
@@ -214,7 +214,7 @@ MISTAKES = [
     (
         {"position": (x, y, z), "euler": ("ZXZ", (x, y, z)), "rotation": sp.eye(3)},
         sixd.ModelError,
-        "rotation and euler are both given",
+        "rotation and euler are both passed",
     ),
 ]
 

@@ -215,7 +215,7 @@ def test_textbook_cases_agree_with_the_exterior_form(name):
 
 @pytest.mark.many
 @pytest.mark.parametrize("seed", range(6))
-def test_slopes_of_functions_times_any_matrix_are_holonomic(seed, rng):
+def test_gradients_of_functions_times_any_matrix_are_holonomic(seed, rng):
     """A = B dφ with B regular is holonomic; every integral returned is constant along the motions."""
     random = np.random.default_rng(seed)
     q = [x, y, z, w]

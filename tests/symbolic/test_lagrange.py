@@ -195,7 +195,7 @@ def test_symbols_in_symbols_out():
         sixd.forward_dynamics(system, [0.1], [0.2], [0.3])
 
 
-def test_singular_states_are_told():
+def test_singular_states_are_reported():
     system = sixd.lagrange(*SYSTEMS["spherical pendulum"]).substitute({m: 1.0, l: 2.0, g: 9.81})
     with pytest.raises(sixd.SingularError, match=r"singular in this configuration: there coordinates \['phi'\]"):
         sixd.forward_dynamics(system, [0.0, 0.0], [0.0, 0.0], [0.0, 1.0])
@@ -257,7 +257,7 @@ BAD = {
     "odd right side": (lambda: sixd.lagrange(m * thetad**2, 0, [theta], constraints=[thetad - theta]), "depends on theta, expected a function of the time"),
     "substitute": (lambda: sixd.lagrange(m * thetad**2, 0, [theta]).substitute({"mm": 1}), "no symbol named 'mm'"),
     "frames": (lambda: sixd.pose(sixd.lagrange(thetad**2, 0, [theta]), [0.1], "tool"), "without bodies and frames"),
-    "no answer": (lambda: sixd.momentum(sixd.lagrange(thetad**2, 0, [theta]), [0.1], [0.1]), "given by energies, without bodies"),
+    "no answer": (lambda: sixd.momentum(sixd.lagrange(thetad**2, 0, [theta]), [0.1], [0.1]), "defined by energies, without bodies"),
     "field": (lambda: sixd.lagrange(thetad**2, 0, [theta]).latex("Q"), "no field named 'Q'"),
     "language": (lambda: sixd.lagrange(thetad**2, 0, [theta]).code("java"), "no choice named 'java'"),
 }  # fmt: skip

@@ -95,7 +95,7 @@ def test_other_names(name, known):
     assert not is_misspelt(name, known)
 
 
-def test_a_misspelt_coordinate_is_told():
+def test_a_misspelt_coordinate_is_reported():
     theat, tetad = sp.symbols("theat tetad")
     with pytest.warns(sixd.ModelWarning, match=r"theat \(near theta\).*parameters=\[g, l, m, theat\]"):
         sixd.lagrange(T, -m * g * l * sp.cos(theat), [theta])
@@ -119,7 +119,7 @@ def test_a_misspelt_coordinate_is_told():
     ],
     ids=str,
 )
-def test_negative_kinetic_energy_is_told(energy, message):
+def test_negative_kinetic_energy_is_reported(energy, message):
     with pytest.warns(sixd.ModelWarning, match=message):
         sixd.lagrange(energy, V, [theta, x])
 

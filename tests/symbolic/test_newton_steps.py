@@ -308,9 +308,11 @@ def test_reduced_models_and_equations():
         lambda: sixd.newton_euler(energies, [0.1], [0.2], [0.3]),
         lambda: sixd.newton_euler(energies, [x], [x], [x]),
     ):
-        with pytest.raises(sixd.ModelError, match=r"newton_euler: .* is a system given by energies"):
+        with pytest.raises(sixd.ModelError, match=r"newton_euler: .* is a system defined by energies"):
             call()
-    with pytest.raises(sixd.ModelError, match=r"energy: .* is given by energies, without bodies. Expected per='model'"):
+    with pytest.raises(
+        sixd.ModelError, match=r"energy: .* is defined by energies, without bodies. Expected per='model'"
+    ):
         sixd.energy(energies, [0.1], [0.2], per="body")
 
 

@@ -1,4 +1,4 @@
-"""Systems given by energies that say where their bodies are: poses, substitution, the scene, and mistakes."""
+"""Systems defined by energies that say where their bodies are: poses, substitution, the scene, and mistakes."""
 
 import pickle
 

@@ -470,7 +470,7 @@ def test_wrong_videos(tmp_path, no_browser, monkeypatch):
             sixd.ModelError,
             "to_video: the motion is <Trajectory.* 0 records.*>, expected one with",
         ),
-        (batch, "a.gif", {}, sixd.ModelError, r"Choose one row: motion.row\(0\).to_video"),
+        (batch, "a.gif", {}, sixd.ModelError, r"Choose one rollout: motion.row\(0\).to_video"),
         (loaded, "a.gif", {}, sixd.ModelError, "to_video: the trajectory has no system, expected one"),
         (motion, "no/a.gif", {}, sixd.FileError, "to_video: cannot write .* Make the folder first."),
     ]

@@ -120,7 +120,7 @@ class Actuation:
         """f (…, m) of least norm with T f = τ; limits are ignored.
 
         If the actuators cannot produce τ (there are too few, or T loses rank there), a ``SingularError`` names the
-        residual; with ``strict=False`` f is NaN in those rows instead.
+        residual; with ``strict=False`` f is NaN in those states instead.
         """
         return self._solve("allocate", q, tau, strict)
 
@@ -158,7 +158,7 @@ class Actuation:
         return [a if prepared.dtype is object else a.astype(prepared.dtype, copy=False) for a in prepared.arrays]
 
     def _run(self, function: Callable[..., Any], values: dict[str, Any]) -> Array:
-        """A function of one row on all rows: compiled, or run directly if the model or an actuator has symbols."""
+        """A function of one state on all states: compiled, or run directly if the model or an actuator has symbols."""
         where = f"Actuation.{function.__name__}"
         if self._has_symbols:
             arguments = self._arguments(**values)

@@ -42,7 +42,7 @@ def least_norm(where: str, T: Array, tau: Array, names: Sequence[str], strict: b
 
 def _raise_impossible(where: str, T: Array, tau: Array, left: Array, impossible: Array, names: Sequence[str]) -> None:
     index = tuple(int(i) for i in np.argwhere(impossible)[0])
-    row = f" in row {index}" if index else ""
+    row = f" in state {index}" if index else ""
     worst = int(np.abs(left[index]).argmax())
     rank = int(np.linalg.matrix_rank(T[index], rtol=_RANK))
     n, m = T.shape[-2:]

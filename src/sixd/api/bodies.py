@@ -41,12 +41,12 @@ def joint_reactions(
 
     Notes
     -----
-    These are forces on bodies, where ``constraint_forces`` gives the generalised forces Aᵢᵀλᵢ (nv,) on the joint
+    These are forces on bodies, while ``constraint_forces`` returns the generalised forces Aᵢᵀλᵢ (nv,) on the joint
     coordinates: Σ JᵀW over the two bodies of a constraint is its row of ``constraint_forces``. Constraints between
     joints (``Mimic``, ``Coupling``) and functions of q (``Holonomic``, ``Pfaffian``) act along joint coordinates, as a
     motor does, and on no body: their rows here are zero. So Sᵀ[n; f] + armature qdd + passive forces = tau + their Aᵀλ.
-    Where constraints are redundant, λ is that of least norm and so are the reactions: a mechanism that is held more
-    than it needs does not determine its inner forces. NaN where ``constrained_dynamics`` is.
+    If constraints are redundant, the inner forces are not determined; λ and the reactions are the solution of least
+    norm. The result is NaN where that of ``constrained_dynamics`` is.
 
     >>> import sixd
     >>> pendulum = sixd.zoo.pendulum()

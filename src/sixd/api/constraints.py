@@ -27,7 +27,7 @@ from sixd.runtime.arrays.registry import require_cpu
 from sixd.runtime.batch import Argument, apply, prepare
 from sixd.spatial.scalar import Array, ArrayLike
 
-_MOST_NAMED = 8  # rows that a warning lists
+_MOST_NAMED = 8  # states that a warning lists
 
 
 @public(
@@ -67,13 +67,13 @@ def constrained_dynamics(
     Notes
     -----
     Where the constraints have a lower rank than in neighbouring assembled configurations, as in a dead centre, the
-    motion is not determined: qdd and lam of such a row are NaN, other rows of a batch are not affected. The rank is
-    lower if a row of A vanishes or if its angle to the span of the others, in the metric of M, is less than 3e-7 rad
-    (float32: 3e-5). Branches of assembly may differ in rank; they are looked for in twelve assembled configurations.
-    Results are also NaN where more rows of A are independent than in any branch: far from an assembled configuration.
-    The rank of a model with symbols is computed with random numbers for them.
-    Raises ``SingularError`` if the mass matrix of the tree is singular in every configuration. A body carried by one
-    that is 10⁶ times lighter costs five digits.
+    motion is not determined: qdd and lam of such a state are NaN, and other states of a batch are not affected. The
+    rank is lower if a row of A vanishes or if its angle to the span of the others, in the metric of M, is less than
+    3e-7 rad (float32: 3e-5). Branches of assembly may differ in rank; twelve assembled configurations are searched for
+    them. Results are also NaN where more rows of A are independent than in any branch: far from an assembled
+    configuration. The rank of a model with symbols is computed with random numbers for them. Raises ``SingularError``
+    if the mass matrix of the tree is singular in every configuration. A body carried by one that is 10⁶ times lighter
+    costs five digits.
 
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()
@@ -123,10 +123,10 @@ def assemble(
 
     Takes steps of least norm from q; joints named in ``fixed`` keep their coordinates (and velocities). The velocity is
     the one with A qd = b(t), t [s], that differs least from qd (…, nv) in the mass metric. Raises ``AssemblyError`` if
-    none is found, naming the constraint that is farthest from being satisfied. In a batch, rows that fail are NaN, and
-    a warning names them.
+    the iteration fails, and names the constraint that is farthest from being satisfied. In a batch, states that fail
+    are NaN, and a warning names them.
 
-    Starts near q are tried if q itself fails, for example a stretched mechanism that may bend either way.
+    If the iteration from q fails, it starts again near q: a stretched mechanism, for example, may bend either way.
     """
     where = "assemble"
     require_system(where, model)
@@ -148,11 +148,11 @@ def assemble(
 
 
 def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]) -> Any:
-    """``one`` of every row of a batch, NaN with a warning in rows that fail; without a batch its error is raised."""
+    """``one`` of every state of a batch, NaN with a warning where it fails; without a batch its error is raised."""
     batch = prepare(where, arguments).batch
     if batch == ():
         return apply(where, one, arguments)
-    failures: list[AssemblyError | None] = []  # of each row
+    failures: list[AssemblyError | None] = []  # of each state
 
     def row(*arrays: Array) -> Any:
         try:
@@ -170,14 +170,14 @@ def _apply_or_nan(where: str, one: Callable[..., Any], arguments: list[Argument]
 
 
 def _warn_of_rows(where: str, failures: Sequence[Exception | None], batch: tuple[int, ...]) -> None:
-    """Warn of the rows of a batch that failed, with the reason of the first."""
+    """Warn of the states of a batch that failed, with the reason of the first."""
     bad = [k for k, failure in enumerate(failures) if failure is not None]
     if not bad:
         return
     indices = [tuple(map(int, np.unravel_index(k, batch))) for k in bad[:_MOST_NAMED]]
     listed = ", ".join(str(index if len(batch) > 1 else index[0]) for index in indices)
     listed += f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
-    verb = f"row {listed} is" if len(bad) == 1 else f"rows {listed} are"
+    verb = f"state {listed} is" if len(bad) == 1 else f"states {listed} are"
     reason = str(failures[bad[0]]).removeprefix(f"{where}: ")
     warnings.warn(f"{where}: {verb} not assembled and NaN. The first: {reason}", SimulationWarning, stacklevel=4)
 
@@ -214,8 +214,8 @@ def _free(where: str, model: System, fixed: Iterable[str]) -> Array:
 def mobility(model: System, q: ArrayLike | None = None) -> Mobility:
     """DoF that the constraints leave, rank and number of their equations, and which are redundant.
 
-    Computed at q (nq,) if it is given, else in general assembled configurations; where branches of assembly differ, in
-    the one with the fewest DoF of those that were met (``in_other_branches`` has the DoF in the others).
+    Computed at q (nq,), or without q in general assembled configurations. If branches of assembly differ, the result is
+    that of the branch with the fewest DoF, and ``in_other_branches`` has the DoF in the others.
 
     >>> import sixd
     >>> print(sixd.mobility(sixd.zoo.bricard()))

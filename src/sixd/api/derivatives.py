@@ -1,8 +1,8 @@
 """Derivatives of dynamics, of frames, of momentum and energy: functions of a system and arrays.
 
-Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. Derivatives by q are in the tangent space: column
-k is along the motion with qd = e_k, measured as qd is. Row: of what; column: by what. f_ext is held fixed in the world;
-that of dry friction is zero.
+Arrays, batches, ``out=`` and scalars are as in ``sixd.api.dynamics``. Derivatives with respect to q are in the tangent
+space: column k is along the motion with qd = e_k, in the units of qd. A row belongs to an entry of the result, a column
+to an entry of the variable. f_ext is constant in the world; the derivative of dry friction is zero.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def inverse_dynamics_derivatives(
     A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of tau[i]:
 
     q : along the velocity e_k, in the tangent space [N m/rad, …]; springs included, f_ext held fixed in the world.
-    qd : by qd[k], damping included; that of dry friction is zero.
-    qdd : by qdd[k], the mass matrix, armature included.
+    qd : with respect to qd[k], damping included; the derivative of dry friction is zero.
+    qdd : with respect to qdd[k]: the mass matrix, armature included.
 
     Notes
     -----
@@ -88,8 +88,8 @@ def forward_dynamics_derivatives(
     A named tuple of arrays (…, nv, nv), entry [i, k] the derivative of qdd[i]:
 
     q : along the velocity e_k, in the tangent space [1/s²]; f_ext held fixed in the world.
-    qd : by qd[k] [1/s]; that of dry friction is zero.
-    tau : by tau[k], the inverse of the mass matrix.
+    qd : with respect to qd[k] [1/s]; the derivative of dry friction is zero.
+    tau : with respect to tau[k]: the inverse of the mass matrix.
 
     Notes
     -----
@@ -130,17 +130,17 @@ def constrained_dynamics_derivatives(
 
     Returns
     -------
-    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k by the k-th DoF:
+    A named tuple of six arrays; those of qdd are (…, nv, nv), those of λ (…, k, nv), column k with respect to DoF k:
 
     qdd_q, lam_q : along the velocity e_k, in the tangent space; f_ext held fixed in the world.
-    qdd_qd, lam_qd : by qd[k]; that of dry friction is zero.
-    qdd_tau, lam_tau : by tau[k].
+    qdd_qd, lam_qd : with respect to qd[k]; the derivative of dry friction is zero.
+    qdd_tau, lam_tau : with respect to tau[k].
 
     Notes
     -----
-    Exact, by the implicit function theorem on M qdd + h = tau + Aᵀλ and A qdd = c. A change of the state along which
-    the constraints stay satisfied is ``dq`` and ``dqd`` of ``linearize``. Where equations are redundant only products
-    with such changes have a meaning. The result is NaN where that of ``constrained_dynamics`` is.
+    Exact, by the implicit function theorem on M qdd + h = tau + Aᵀλ and A qdd = c. The ``dq`` and ``dqd`` of
+    ``linearize`` are changes of the state that keep the constraints. If equations are redundant, only products with
+    such changes are meaningful. The result is NaN where that of ``constrained_dynamics`` is.
 
     >>> import numpy as np, sixd
     >>> model = sixd.zoo.four_bar()
@@ -170,7 +170,7 @@ def velocity_derivatives(
     coordinates:
 
     q : along the velocity e_k, in the tangent space [1/s]. The coordinates may move with the frame.
-    qd : by qd[k], the Jacobian.
+    qd : with respect to qd[k]: the Jacobian.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -203,8 +203,8 @@ def acceleration_derivatives(
     A named tuple of arrays (…, 6, nv), entry [i, k] the derivative of component i in the chosen coordinates:
 
     q : along the velocity e_k, in the tangent space [1/s²].
-    qd : by qd[k] [1/s].
-    qdd : by qdd[k], the Jacobian.
+    qd : with respect to qd[k] [1/s].
+    qdd : with respect to qdd[k]: the Jacobian.
     """
 
 
@@ -228,7 +228,7 @@ def momentum_derivatives(
     Returns a named tuple of arrays (…, 6, nv), or (…, nb, 6, nv) with ``per`` "body" or "subtree", as for ``momentum``:
 
     q : along the velocity e_k, in the tangent space.
-    qd : by qd[k]: momentum is this matrix times qd.
+    qd : with respect to qd[k]: momentum is this matrix times qd.
     """
 
 
@@ -241,7 +241,7 @@ def energy_derivatives(
     Returns a named tuple of arrays (…, nv), or (…, nb, nv) with ``per`` "body" or "subtree", as for ``energy``:
 
     kinetic_q : of the kinetic energy, entry k along the velocity e_k, in the tangent space [J/rad or N].
-    kinetic_qd : of the kinetic energy by qd: M qd, the generalised momentum.
+    kinetic_qd : of the kinetic energy with respect to qd: M qd, the generalised momentum.
     potential_q : of the potential energy, entry k along the velocity e_k: gravity's forces and the springs'.
 
     >>> import sixd

@@ -2,7 +2,7 @@
 
 Each is compiled for a system at the first call and runs as machine code. State arrays may have leading batch
 dimensions, which broadcast; ``out=`` receives the result; float32 in, float32 out; object arrays (SymPy) in, object
-arrays out. NaN in a state gives NaN in the results of its row that depend on it.
+arrays out. NaN in a state affects only the results of this state that depend on it.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def inverse_mass_matrix(model: System, q: ArrayLike, *, out: object = None) -> A
 def mass_matrix_solve(model: System, q: ArrayLike, b: ArrayLike, *, out: object = None) -> Array:
     """M⁻¹ b (…, nv) for b (…, nv), in O(n) by the articulated-body recursion.
 
-    A batch of right-hand sides is (batch, nv), one per row, unlike the columns of ``numpy.linalg.solve``.
+    A batch of right-hand sides is (batch, nv): they are rows, unlike the columns of ``numpy.linalg.solve``.
     """
 
 

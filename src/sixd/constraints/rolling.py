@@ -126,7 +126,7 @@ class Rolling(RollingContact):
         return down * (self.radius / s), (rate + down * (a[2] * ad[2] / (s * s))) * (self.radius / s)
 
     def _steepness(self, a: Array) -> Scalar:
-        """The cosine of the slope of the disc's steepest line against the vertical."""
+        """The cosine of the angle between the disc's steepest line and the vertical."""
         return sqrt(1 - a[2] * a[2])
 
 

@@ -149,7 +149,7 @@ def read_targets(where: str, controller: Any) -> FrameTargets:
     options = {name: getattr(controller, name) for name in ("velocity", "acceleration", "rows")}
     if isinstance(frame, Mapping):
         if target is not None:
-            raise ModelError(f"{where}: target is given, but frame is a mapping to targets. Leave one of them out.")
+            raise ModelError(f"{where}: target is set, but frame is a mapping to targets. Leave one of them out.")
         by_frame = dict(frame)
     elif isinstance(frame, str):
         if target is None:

@@ -36,7 +36,7 @@ class Posture:
             set_fields(self, **{name: gain})
         if (self.target is None) is bool(np.any(self.kp)):
             raise ModelError(
-                f"{self.where}: posture is {'None' if self.target is None else 'given'} and posture_kp is "
+                f"{self.where}: posture is {'None' if self.target is None else 'set'} and posture_kp is "
                 f"{self.kp.tolist()}, expected both or neither. Pass posture=q and posture_kp=…."
             )
         if self.target is not None:

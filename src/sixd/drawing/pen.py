@@ -31,7 +31,7 @@ class Pen:
         return n / self.view.scale
 
     def depth(self, point: Any, planar: float = 0.0) -> float:
-        """Return a mark's depth: in space that of a point, in a planar figure the given rank."""
+        """Return a mark's depth: in space that of a point, in a planar figure its rank."""
         return planar if self.view.planar else self.view.depth(point)
 
     # lines --------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def _raised(model: Model, q: Array) -> Array:
 
 
 def _fan(model: Model, i: int, angle: float) -> float:
-    """The angle [rad] of a hinge: the given one, or its part of a fan if several are at the same point of one body."""
+    """The angle [rad] of a hinge: the prescribed one, or its part of a fan if several share a point of one body."""
     here = [k for k in model.tree.children(model.parent[i]) if np.allclose(model.placement[k], model.placement[i])]
     return angle if len(here) == 1 else ((len(here) - 1) / 2 - here.index(i)) * 0.9 + 0.15
 

@@ -184,7 +184,7 @@ def trace_request(model: System, request: Request) -> Program:
 
 
 def _watch(model: System, request: Request) -> Callable[..., list[tuple[Any, float]]] | None:
-    """Function of a row that returns weighted reciprocal pivots, which compiled code checks; None if not needed."""
+    """Function of a state that returns weighted reciprocal pivots, which compiled code checks; None if not needed."""
     function, prescribed = request.function, request.function.prescribed(request.choices)
     if not (function.solves and function.check_finite) or model.symbols:
         return None
@@ -331,7 +331,7 @@ def _choices_key(model: System, request: Request) -> str:
 def make_rollout(
     recipe: Recipe, key: str, name: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
 ) -> Rollout:
-    """Return the code of a recipe, whose :func:`recipe_key` is given: many steps of many rows in one call."""
+    """Return the code of a recipe with this :func:`recipe_key`: many steps of many states in one call."""
     count = _HEAD + len(recipe.inputs) + len(recipe.outputs)
     if count > MOST_ARRAYS:
         raise TraceError(
@@ -348,7 +348,7 @@ def make_rollout(
 def make_step(
     recipe: Recipe, key: str, form: str, method: str, system: str, dtype: str, target: CodeTarget = cpu
 ) -> CallableCode:
-    """Return the code of a recipe for a single step, of one row ("step") or of rows ("steps"), for a plan.
+    """Return the code of a recipe for a single step, of one state ("step") or of states ("steps"), for a plan.
 
     Rows are suspect if the recipe's guard is not 1.
     """

@@ -1,7 +1,7 @@
 """Derivatives of functions as kernels: ``sixd.jvp``, ``sixd.vjp``, ``sixd.hvp`` and ``sixd.hessian``.
 
-Users differentiate by a configuration along velocities; other libraries that differentiate (PyTorch, JAX) do so by its
-entries, for which there are requests of derivatives in ambient coordinates.
+Users differentiate with respect to a configuration along velocities. Other libraries (PyTorch, JAX) differentiate with
+respect to its entries; requests of derivatives in ambient coordinates serve them.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def jvp(
     Parameters
     ----------
     function, model, dtype, parameters, shapes, static : as for ``compile``.
-    by : names of the inputs to differentiate by, arrays or parameters; all of them by default. The others are constant.
+    by : names of the inputs that vary, arrays or parameters; all of them by default. The others are constant.
     f_ext : True makes the external forces (nb, 6) an input after the others. Otherwise the kernel takes ``f_ext=`` as
         the function does, and holds it fixed in the world.
 
     Returns
     -------
     A kernel that takes the inputs x of the function, then one direction for each name in ``by``, called ``d_q``,
-    ``d_qd``, … (with _ added if the function has an input of that name), in the shape of the input; that of a
+    ``d_qd``, … (with _ added if the function has an input of that name), in the shape of the input; the direction of a
     configuration q has the shape (…, nv) of a velocity, and the derivative is along the motion with that velocity. It
     returns arrays in the shapes of the function's results.
 
@@ -89,7 +89,7 @@ def _jvp(primal: Primal) -> Derived:
         at = iter(flat)
         return tuple(shaped([next(at) for _ in es], shape) for shape, es in results)
 
-    cores = dict(zip(names, map(primal.slope_shape, primal.by), strict=True))
+    cores = dict(zip(names, map(primal.tangent_shape, primal.by), strict=True))
     return Derived("jvp", primal, one, cores, primal.request.function.result)
 
 
@@ -113,8 +113,8 @@ def vjp(
     -------
     A kernel that takes the inputs x of the function, then weights ``w`` in the shape of its result (``w0``, ``w1``, …
     if it has several). It returns a named tuple with a gradient for each name in ``by``, or just the gradient if there
-    is one name. A gradient has the shape of its input, that by a configuration q the shape (…, nv): entry k is the
-    derivative along the motion with the velocity e_k.
+    is one name. A gradient has the shape of its input. The gradient with respect to a configuration q has the shape (…,
+    nv): entry k is the derivative along the motion with the velocity e_k.
 
     The whole gradient costs about as much as two or three evaluations of the function, however many inputs there are.
 
@@ -124,8 +124,8 @@ def vjp(
     >>> gradient.inputs
     ('q', 'qd', 'qdd', 'inertia', 'w')
     >>> bodies = [sixd.Inertia.from_matrix(x).parameters for x in arm.inertia[1:]]
-    >>> found = gradient([0.3, 0.5], [1, -2], [0.4, 0.6], bodies, [1, 0])
-    >>> found.qdd.shape, found.inertia.shape
+    >>> result = gradient([0.3, 0.5], [1, -2], [0.4, 0.6], bodies, [1, 0])
+    >>> result.qdd.shape, result.inertia.shape
     ((2,), (2, 10))
     """
     primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)
@@ -161,8 +161,8 @@ def hvp(
     Returns
     -------
     A kernel that takes the inputs of ``vjp``, then the directions of ``jvp``. It returns the derivatives of the results
-    of ``vjp`` along these directions, in the same form: the Hessian of w·f times the direction. By a configuration with
-    quaternions both derivatives are in the tangent space, one after the other, and the Hessian is not symmetric.
+    of ``vjp`` along these directions, in the same form: the Hessian of w·f times the direction. For a configuration
+    with quaternions, both derivatives are in the tangent space, one after the other, and the Hessian is not symmetric.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -182,7 +182,7 @@ def hvp(
         flat = iter(derivative.jvp(_entries(graph, gradients), primal.inputs(graph, x), rates, bounded=True))
         return tuple(shaped([next(flat) for _ in range(g.size)], g.shape) for g in map(np.asarray, gradients))
 
-    extra = {**weights, **dict(zip(names, map(primal.slope_shape, primal.by), strict=True))}
+    extra = {**weights, **dict(zip(names, map(primal.tangent_shape, primal.by), strict=True))}
     return make_kernel(Derived("hvp", primal, one, extra, gradients_class(primal.by)), model, dtype)
 
 
@@ -207,10 +207,11 @@ def hessian(
 
     Returns
     -------
-    A kernel that takes the inputs of the function. It returns the matrix (…, n, n): row, an entry of the gradient;
-    column, what this is differentiated by; both over all inputs in ``by``, one after the other, a configuration with
-    its nv entries. Without ``weight`` there is such a matrix for each entry of the result, (…, *shape, n, n).
-    With quaternions it is not symmetric: see ``hvp``. Meant for few degrees of freedom; for many use ``hvp``.
+    A kernel that takes the inputs of the function. It returns the matrix (…, n, n). A row belongs to an entry of the
+    gradient, a column to an entry of the variable; both run over all inputs in ``by``, one after the other, a
+    configuration with its nv entries. Without ``weight`` there is such a matrix for each entry of the result, (…,
+    *shape, n, n). With quaternions it is not symmetric: see ``hvp``. Meant for few degrees of freedom; for many use
+    ``hvp``.
 
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
@@ -243,8 +244,8 @@ def hessian(
 
 
 def jvp_request(system: System, request: Request, by: tuple[int, ...]) -> Request:
-    """The request of the derivative of a request's results along directions of its arrays ``by``, given by number:
-    (x…, dx…) -> dy.
+    """The request of the derivative of a request's results along directions of its arrays with the numbers ``by``: (x…,
+    dx…) -> dy.
 
     A configuration is an array like others: its direction has nq entries, and the derivatives are those of the
     function as it is computed, which does not depend on the length of a quaternion. Equal requests of a system give the
@@ -254,8 +255,8 @@ def jvp_request(system: System, request: Request, by: tuple[int, ...]) -> Reques
 
 
 def vjp_request(system: System, request: Request, by: tuple[int, ...]) -> Request:
-    """The request of the gradients of w·y by a request's arrays ``by``, given by number: (x…, w…) -> gradients, in the
-    shapes of the arrays; see :func:`jvp_request`."""
+    """The request of the gradients of w·y with respect to a request's arrays with the numbers ``by``: (x…, w…) ->
+    gradients, in the shapes of the arrays; see :func:`jvp_request`."""
     return _ambient(system, request, by, "vjp", lambda primal: _vjp(primal, system))
 
 

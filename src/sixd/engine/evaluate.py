@@ -1,6 +1,6 @@
 """Evaluation of the functions of the library: by compiled code for numbers, by the plain algorithm for symbols.
 
-Most rows and batches of floats go straight to compiled code. All other calls are checked here: first the arguments,
+Most states and batches of floats go straight to compiled code. All other calls are checked here: first the arguments,
 then the results if compiled code reports that one is suspect.
 """
 
@@ -41,7 +41,7 @@ def call(
     entries: CallTable | None = None,
     tried: FastCall | None = None,
 ) -> Any:
-    """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as given, in its own order.
+    """Evaluate a declared function on arrays with leading batch dimensions; ``choices`` as passed, in its own order.
 
     ``entries`` holds the entries of the function for its default choices, and is filled here; ``tried`` is one that has
     declined these arguments.
@@ -247,7 +247,7 @@ def _run_checked(
     shape: tuple[int, ...],
     out: Any,
 ) -> Any:
-    """The results of a routine, inspected if compiled code reports one as suspect; ``out`` if it is given."""
+    """The results of a routine, inspected if compiled code reports one as suspect; ``out`` if it is passed."""
     if out is not None:
         inputs = _apart(inputs, out)
     results, suspect = _run(function.name, model, made, inputs, shape, out)
@@ -299,7 +299,7 @@ def _cast(where: str, name: str, value: Any, array: Array, dtype: str) -> Array:
 def _run(
     where: str, model: System, made: Routine, inputs: list[Array], shape: tuple[int, ...], out: Any
 ) -> tuple[list[Any], bool]:
-    """The outputs of a routine, in ``out`` if it is given, and whether some are suspect."""
+    """The outputs of a routine, in ``out`` if it is passed, and whether some are suspect."""
     part = made.first_part(shape)
     require_regular(where, model, part.singular)
     if out is None:
@@ -327,7 +327,7 @@ def _evaluate_plainly(
     force: bool,
     out: Any,
 ) -> Any:
-    """Run the algorithm itself on every row: for symbols and other scalars."""
+    """Run the algorithm itself on every state: for symbols and other scalars."""
     request = Request(function, choices, "object", force)
 
     simplified = READABLE.get(function.name) if function.named else None

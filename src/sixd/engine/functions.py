@@ -1,4 +1,4 @@
-"""Functions as data: the algorithm that runs on a row, its arrays and its choices.
+"""Functions as data: the algorithm that runs on a state, its arrays and its choices.
 
 A :class:`Function` is made from the signature of a public function (``sixd.engine.public``) or from a user's function
 (``sixd.engine.request``). A :class:`Request` adds the choices of one use. Nothing is compiled or evaluated here.
@@ -27,7 +27,7 @@ from sixd.trace.expr import Expr
 
 Shape = tuple[int | str, ...]
 
-# core shapes of arrays by name; a size given as text is that of the system
+# core shapes of arrays by name; a size that is text is that of the system
 SHAPES: dict[str, Shape] = {
     "q": ("nq",), "q0": ("nq",), "q1": ("nq",), "qd": ("nv",), "qdd": ("nv",), "tau": ("nv",), "dq": ("nv",),
     "f_ext": ("nb", 6), "lam": ("rows of the constraints",), "t": (),
@@ -36,7 +36,7 @@ SHAPES: dict[str, Shape] = {
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one row.
+    """A function of a system and arrays: ``algorithm(system, *arrays, **choices)`` evaluates one state.
 
     ``arrays`` are the names of its arrays; ``shapes`` the core shapes of those that are not in ``SHAPES``; ``choices``
     its fixed arguments with their defaults (... if there is none). ``force``: it takes f_ext too. ``solves``: it
@@ -46,8 +46,8 @@ class Function:
     errors. ``generic``: the algorithm accepts any system and uses its constraints; other algorithms are written for
     trees, and a system may replace them (``System.apply``). ``timed``: constraints may make it depend on time.
     ``stacks``: its frame may be several frames, whose rows are stacked. ``explain(name, system, choices, row, arrays)``
-    returns the error for a row whose result is not finite, or None if the cause is unknown; ``row`` is text
-    such as " in row (3,)". ``adapt(function, system, choices,
+    returns the error for a state whose result is not finite, or None if the cause is unknown; ``row`` is text
+    such as " in state (3,)". ``adapt(function, system, choices,
     arrays)`` returns the variant of the function for these arrays, and its arrays. ``result`` is the class of several
     results, a named tuple. ``implicit`` is an algorithm with the same results, to be differentiated: its derivatives
     are those of an implicit function.
@@ -109,7 +109,7 @@ class Function:
         f_ext: Any = None,
         dtype: str = "float64",
     ) -> Any:
-        """Run the algorithm on one row, with checked choices; ``dtype`` is that of the numbers it is traced for."""
+        """Run the algorithm on one state, with checked choices; ``dtype`` is that of the numbers it is traced for."""
         force = {} if f_ext is None else {"f_ext": f_ext}
         if force and self.named:
             system.require_bodies(self.name)
@@ -124,7 +124,7 @@ class Function:
         return algorithm(system, *arrays, **options, **force)
 
     def prescribed(self, choices: tuple[Any, ...]) -> frozenset[int]:
-        """Bodies whose joints have their motion given, by checked choices."""
+        """Bodies whose joints have a prescribed motion, by checked choices."""
         return dict(zip(self.choices, choices, strict=True)).get("given", frozenset())
 
     def require_numeric(self, where: str, system: System, *otherwise: str) -> None:
@@ -153,7 +153,7 @@ class Request(NamedTuple):
 
 
 def in_order(where: str, names: tuple[str, ...], arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """The arrays of a kernel, given by position and by name, in the order of their names."""
+    """The arrays of a kernel, passed by position and by name, in the order of their names."""
     given = dict(zip(names, arrays, strict=False))
     for name in named:
         if name not in names:

@@ -104,7 +104,7 @@ def require_numbers(where: str, model: System) -> None:
     """Raise for a model with traced parameters: arrays on a GPU hold numbers, which no trace can take."""
     if model.is_traced:
         raise ScalarTypeError(
-            f"{where}: {model.name!r} has parameters that are traced, but arrays on a GPU were given, expected traced "
+            f"{where}: {model.name!r} has parameters that are traced, but arrays on a GPU were passed, expected traced "
             f"arguments. Give the array as an argument of the function that is compiled."
         )
 
@@ -131,7 +131,7 @@ class CompiledFunction:
         if named or len(arrays) != len(self.inputs):
             arrays = in_order(self.name, self.inputs, arrays, named)
         if f_ext is not None and not self._function.force:
-            raise ScalarTypeError(f"{self.name}: f_ext was given, but this function takes no external forces.")
+            raise ScalarTypeError(f"{self.name}: f_ext was passed, but this function takes no external forces.")
         return arrays, f_ext
 
     def _find(self, request: Request) -> Any:
@@ -166,13 +166,13 @@ class CompiledFunction:
 class DeviceKernel(CompiledFunction):
     """A function compiled for one model and for GPUs: call it like the function, without the model, with device arrays.
 
-    Arrays of CuPy, CUDA tensors of PyTorch, and others with ``__cuda_array_interface__`` or DLPack are taken without a
-    copy, and results are of the first one's kind; ``out=`` is filled if given, and must not overlap an argument.
-    Leading dimensions broadcast. A call starts the work on the caller's current stream and returns. Rows in which the
-    function is not defined come back as NaN, inf or very large numbers, and nothing raises: they are counted on the
-    device (``sixd.cuda.check``).
+    Accepts arrays of CuPy, CUDA tensors of PyTorch, and others with ``__cuda_array_interface__`` or DLPack, without a
+    copy. Results are of the first one's kind; ``out=`` receives them, and must not overlap an argument. Leading
+    dimensions broadcast. A call starts the work on the caller's current stream and returns. If the function is not
+    defined for a state, the result is NaN, inf or very large, without an error, and the device counts the state
+    (``sixd.cuda.check``).
 
-    Made by ``sixd.compile(…, target="cuda")``, which needs no GPU. Attributes: ``name``, ``model``, ``dtype`` (None:
+    ``sixd.compile(…, target="cuda")`` returns it, and needs no GPU. Attributes: ``name``, ``model``, ``dtype`` (None:
     that of the arguments), ``inputs`` (names of its arrays, in order), ``arch`` (the architecture of its code), ``ptx``
     (the code, as text) and ``program`` (the traced operations), both for float64 unless it was made for float32.
     """

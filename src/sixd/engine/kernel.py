@@ -23,14 +23,13 @@ from sixd.spatial.scalar import Array
 class Kernel(Called, CompiledFunction):
     """A function compiled for one model: call it like the function, without the model.
 
-    Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=`` is
-    filled if given. Tensors of PyTorch are taken, too, and arrays on an NVIDIA GPU, for which it is compiled again;
+    Arrays may have leading batch dimensions, which broadcast as those of a NumPy generalised ufunc do; ``out=``
+    receives the result. PyTorch tensors are accepted, too, and arrays on an NVIDIA GPU, for which it is compiled again;
     results are of the same kind, see :class:`DeviceKernel`. Results are float32 if all arrays are, else float64, unless
-    it was made for one dtype. It is compiled at its first call, separately for each dtype, one row and batches. Several
-    threads may call it at once. It cannot be pickled: pickle the model and compile again, which is fast if the code is
-    on disk.
-    A kernel of library functions raises where they do; one of your own function, or with parameters, returns inf or NaN
-    where it divides by zero.
+    it was compiled for one dtype. It is compiled at its first call, separately for each dtype, and for one state and
+    batches. Several threads may call it at the same time. It cannot be pickled: pickle the model and compile again,
+    which is fast if the code is on disk. A kernel of library functions raises where they do; one of your own function,
+    or with parameters, returns inf or NaN where it divides by zero.
 
     Made by ``sixd.compile``. Attributes: ``name``, ``model``, ``dtype`` (None: that of the arguments), ``inputs``
     (names of its arrays, in order) and ``program`` (the traced operations).
@@ -67,7 +66,7 @@ class Kernel(Called, CompiledFunction):
         return found
 
     def _use_code(self) -> None:
-        """From now on, have calls go at once to the code that was provided."""
+        """Route later calls directly to compiled code."""
         routines = tuple(self._plain.values())
         provided = sum(routine.provided for routine in routines)
         if provided == self._provided or not fast_calls():
@@ -116,10 +115,10 @@ def compile(
     static : fixed arguments of the function: ``compile(sixd.pose, model, frame="tool")``. Arguments of your own
         function with a default are fixed at that, unless ``shapes`` names them.
 
-    A function of your own is run once, at this call, on scalars that trace the operations: the values of variables that
-    it closes over are fixed from then on. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log, sign,
-    absolute, minimum, maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not of
-    whole arrays.
+    Your own function runs once, at this call, on scalars that trace the operations. From then on, the values of
+    variables that it closes over are fixed. ``sixd.spatial`` has sin, cos, tan, asin, acos, atan2, sqrt, exp, log,
+    sign, absolute, minimum, maximum and where; conditions are made of single numbers (``where(q[0] > 0, a, b)``), not
+    of whole arrays.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.planar(2)
@@ -144,7 +143,8 @@ def row_kernel(
 def batched(
     where: str, function: Function, system: System, parameters: Sequence[str], dtype: str
 ) -> Callable[..., Any]:
-    """Return ``f(*arrays, *values)`` of arrays (…, core) and of values (…, core) of the named parameters, one per row.
+    """Return ``f(*arrays, *values)`` of arrays (…, core) and of values (…, core) of the named parameters, one per
+    state.
 
     Without parameters the compiled code is kept with the system, so the function should be defined once in a module;
     with parameters it is traced here.

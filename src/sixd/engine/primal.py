@@ -48,7 +48,7 @@ class Primal(NamedTuple):
         """Core shapes of the inputs."""
         return {name: self.request.function.shape(name) for name in self.names}
 
-    def slope_shape(self, name: str) -> Shape:
+    def tangent_shape(self, name: str) -> Shape:
         """Core shape of a direction, or of a gradient, for one of the inputs."""
         return ("nv",) if self._is_configuration(name) else self.request.function.shape(name)
 
@@ -130,7 +130,7 @@ def make_primal(
     own = request.function
     if force and "f_ext" not in own.arrays:
         if not own.force:
-            raise ScalarTypeError(f"{where}: f_ext was given, but {own.name} takes no external forces.")
+            raise ScalarTypeError(f"{where}: f_ext was passed, but {own.name} takes no external forces.")
         request = request._replace(force=True)
     names = request.arrays
     if not names:

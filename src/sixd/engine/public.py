@@ -35,7 +35,7 @@ def public(
 
     Parameters
     ----------
-    algorithm : ``algorithm(system, *arrays, **choices)`` on one row of any scalar.
+    algorithm : ``algorithm(system, *arrays, **choices)`` on one state of any scalar.
     shapes : core shapes of the arrays that are not in ``SHAPES``, such as {"b": ("nv",), "point": (3,)}.
     facts : ``solves``, ``needs_mass``, ``check_finite``, ``generic``, ``stacks``, ``explain``, ``adapt``,
         ``result``: see :class:`Function`.

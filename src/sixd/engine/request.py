@@ -65,7 +65,7 @@ def make_request(
 
 
 def _dtype_name(dtype: Any) -> str:
-    """The name of a dtype given as NumPy accepts it: "float32", numpy.float32, …"""
+    """The name of a dtype in any form that NumPy accepts: "float32", numpy.float32, …"""
     try:
         return str(np.dtype(dtype))
     except TypeError:
@@ -111,7 +111,7 @@ def _own(
     for a in arguments:
         if a.kind in (a.VAR_POSITIONAL, a.VAR_KEYWORD, a.POSITIONAL_ONLY) or a.name == "out":
             raise ScalarTypeError(
-                f"{where}: {name} takes {a}, expected arguments that can be given by name, none of them called out."
+                f"{where}: {name} takes {a}, expected arguments that can be passed by name, none of them called out."
             )
         if a.name not in static and a.name != "model" and (a.default is a.empty or a.name in shapes):
             arrays.append(a.name)

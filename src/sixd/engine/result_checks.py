@@ -1,7 +1,7 @@
-"""Inspection of suspect results: find the rows that are not finite or inaccurate, and raise an error with the cause.
+"""Inspection of suspect results: find the states that are not finite or inaccurate, and raise an error with the cause.
 Systems for which a function is not defined at all are refused before.
 
-Compiled code reports only that some row of a call is suspect; here these rows are found and checked.
+Compiled code reports only that some state of a call is suspect; this module locates and checks these states.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sixd.model.system import System
 from sixd.runtime.routine import Routine
 from sixd.spatial.scalar import Array, is_zero
 
-_TOGETHER = 32  # rows examined together, where one of them is suspect: 5 ms of a humanoid
+_TOGETHER = 32  # states examined together, where one of them is suspect: 5 ms of a humanoid
 
 
 def inspect(
@@ -41,7 +41,7 @@ def inspect(
     shape: tuple[int, ...],
     results: list[Any],
 ) -> None:
-    """Raise for the first row with finite arguments whose result is not finite or may have lost its digits."""
+    """Raise for the first state with finite arguments whose result is not finite or may have lost its digits."""
     names = (*function.arrays, "f_ext")[: len(inputs)]
     cores = [function.core(model, name) for name in names]
     count = math.prod(shape)
@@ -61,7 +61,7 @@ def inspect(
         conditions = _conditions(model, prescribed, q[suspect]) if suspect else np.zeros(0)
         singular[suspect] = conditions > LARGEST_CONDITION[made.dtype]
     for k in np.flatnonzero(given & (lost | singular)).tolist():
-        row = f" in row {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
+        row = f" in state {tuple(int(i) for i in np.unravel_index(k, shape))}" if shape else ""
         if not singular[k]:
             given_row = tuple(r[k].astype(float) for r in rows)
             known = function.explain(function.name, model, choices, row, given_row) if function.explain else None
@@ -71,12 +71,12 @@ def inspect(
 
 
 def _suspect_rows(made: Routine, rows: list[Array], given: Array) -> list[int]:
-    """The suspect rows among those with finite arguments, and some of their neighbours."""
+    """The suspect states among those with finite arguments, and some of their neighbours."""
 
     def is_suspect(among: Array) -> bool:
         return bool(len(among)) and made([r[among] for r in rows], among.shape, None)[1]
 
-    def find_in(among: Array) -> list[int]:  # bisect: compiled code reports on all rows of a call together
+    def find_in(among: Array) -> list[int]:  # bisect: compiled code reports on all states of a call together
         if len(among) <= _TOGETHER:
             return [int(k) for k in among]
         return [k for half in np.array_split(among, 2) if is_suspect(half) for k in find_in(half)]

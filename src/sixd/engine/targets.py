@@ -47,10 +47,10 @@ class CodeTarget:
 
 
 def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) -> Image:
-    """The image of a program for one row ("entry") or for batches ("loop"), of a recipe ("rollout", or for one
+    """The image of a program for one state ("entry") or for batches ("loop"), of a recipe ("rollout", or for one
     step "step" and "steps"), or of calls from Python ("shell") or XLA ("handlers"), which need no program.
 
-    ``limit``: rows whose sum of squared results exceeds it are reported as suspect.
+    ``limit``: states whose sum of squared results exceeds it are reported as suspect.
     """
     # imported here: a warm start needs no code generator
     with FORKS_WAIT:

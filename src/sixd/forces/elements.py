@@ -40,9 +40,9 @@ class Applied(NamedTuple):
 class Force(ABC):
     """Base class of all force elements; a subclass defines ``apply``, and ``size`` if it has an internal state u.
 
-    The result of ``apply`` must depend on its arguments and on the element's fields alone: ``apply`` is traced once
-    for all steps and rows, so a value read from elsewhere (a counter, a clock, random numbers) would stay constant.
-    Keep changing values in u.
+    The result of ``apply`` must depend on its arguments and on the element's fields alone: ``apply`` is traced once for
+    all steps and states, so a value read from elsewhere (a counter, a clock, random numbers) would stay constant. Keep
+    changing values in u.
 
     Example: a drag force on a frame, against its velocity::
 

@@ -198,7 +198,7 @@ def _standard(columns: Columns, base: BaseParameters, factor: Factor, values: Ar
         # the smallest change of the prior, in units of each parameter
         change = np.linalg.lstsq(base.matrix * scale, values - base.matrix @ prior, rcond=None)[0]
         return prior + change * scale
-    if not factor.z.any():
+    if method == "log-det" and not factor.z.any():  # its optimum is a body almost without mass, at the last bits
         raise SixdError(
             "fit: the torques are all zero, which no body with mass explains. Check signs and units of the data; "
             "consistent=False returns the least squares."

@@ -230,7 +230,7 @@ def shape_of(where: str, label: str, value: Any) -> tuple[int, ...]:
 def _refuse(where: str, label: str, bad: Any, what: str) -> None:
     if np.any(bad):
         index = tuple(int(k) for k in np.argwhere(bad)[0])
-        row = f" in row {index if len(index) > 1 else index[0]}" if index else ""
+        row = f" at index {index if len(index) > 1 else index[0]}" if index else ""
         raise ModelError(f"{where}: {label} {what}{row}. See sixd.placement.")
 
 

@@ -1,4 +1,4 @@
-"""The bounded problem of one row of ``sixd.differential_ik``, traced and compiled; imported when it is needed."""
+"""The bounded problem of one state of ``sixd.differential_ik``, traced and compiled; imported when it is needed."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _document(read: Source, options: _Options, *, strict: bool = False) -> tuple
 
 def _without_arguments(what: str, arguments: object) -> None:
     if arguments is not None:
-        raise LoadError(f"load: arguments are given, but {what} is not xacro. Leave them out.")
+        raise LoadError(f"load: arguments were passed, but {what} is not xacro. Leave them out.")
 
 
 def _without_floating(model: Model, floating_base: bool | None) -> Model:

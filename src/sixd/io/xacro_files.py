@@ -35,7 +35,7 @@ def is_xacro(source: Source, root: Element, arguments: Mapping[str, object] | No
     xacro = source.name.endswith(".xacro") or (root.tag in ("robot", "sdf") and find_xacro(root) is not None)
     if arguments is not None and not xacro:
         raise LoadError(
-            f"load: arguments are given, but {source.name} is not xacro: nothing in it depends on them. Leave them out."
+            f"load: arguments were passed, but {source.name} is not xacro and depends on none of them. Leave them out."
         )
     return xacro
 

@@ -1,27 +1,27 @@
 """The functions of the library on JAX arrays, for ``jax.jit``, ``jax.vmap``, ``jax.grad`` and ``jax.jvp``.
 
 Each function has the name and the arguments of sixd's own, without ``out``; the model is a Python object that jitted
-functions close over. It runs the compiled code of sixd, with the same bits on the CPU, through ``jax.ffi``:
-nothing is translated to JAX, so that tracing and compiling a jitted function takes milliseconds more. Derivatives of
-every order are compiled code, too, made when JAX asks for them.
+functions close over. It runs the compiled code of sixd through ``jax.ffi``, with bit-identical results on the CPU. The
+code is not translated to JAX, so it adds only milliseconds to the compilation of a jitted function. Derivatives of
+every order are compiled code, too, created when JAX requests them.
 
-Batch dimensions broadcast. Arrays are float32, or float64 after ``jax.config.update("jax_enable_x64", True)``; code
-of mixed arguments is that of the wider. Nothing raises for the values of arrays, in jit or outside of it: rows in which
-a function is not defined, such as forward dynamics with a singular mass matrix, come back as NaN or inf. A model whose
-mass matrix is singular everywhere is refused when the function is compiled.
+Batch dimensions broadcast. Arrays are float32, or float64 after ``jax.config.update("jax_enable_x64", True)``; for
+mixed arguments the result has the wider dtype. The values of arrays raise no errors, inside or outside of jit: if a
+function is not defined for a state, such as forward dynamics with a singular mass matrix, the result is NaN or inf. A
+model whose mass matrix is singular everywhere raises an error when the function is compiled.
 
-Gradients by a configuration q are in ambient coordinates: they have the nq entries of q. Functions depend only on the
-direction of a quaternion, not on its length, so that its gradient is perpendicular to it; use ``integrate`` to move
-along one.
+Gradients with respect to a configuration q are in ambient coordinates: they have the nq entries of q. Functions do not
+depend on the length of a quaternion, so its gradient is perpendicular to it; use ``integrate`` to move along a
+gradient.
 
 ``step`` and ``rollout`` move a model through time, differentiably.
 
 On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses, and
-``sixd.cuda.check()`` counts rows that are not finite. On the CPU a call runs on one thread. Split arrays over
-devices by ``jax.shard_map``: without it JAX gathers them for a call.
+``sixd.cuda.check()`` counts states whose results are not finite. On the CPU a call runs on one thread. Split arrays
+over devices by ``jax.shard_map``: without it JAX gathers them for a call.
 
 At the first use XLA calls the handler once with a known answer. If a version of jax fails this check, functions run
-through a Python callback on the CPU, with the same bits, and a warning says why.
+through a Python callback on the CPU, with bit-identical results, and a warning states the reason.
 
 >>> import jax, sixd, sixd.jax  # doctest: +SKIP
 >>> arm = sixd.zoo.planar(2)  # doctest: +SKIP
@@ -96,54 +96,6 @@ energy_derivatives = mirror(derivatives.energy_derivatives)
 integrate = mirror(manifold.integrate)
 difference = mirror(manifold.difference)
 
-__all__ = [
-    "Motion",
-    "acceleration",
-    "acceleration_derivatives",
-    "bias_force",
-    "body_poses",
-    "center_of_mass",
-    "center_of_mass_derivatives",
-    "centroidal_matrix",
-    "christoffel",
-    "clear_caches",
-    "composite_inertia",
-    "constrained_dynamics",
-    "constrained_dynamics_derivatives",
-    "constraint_error",
-    "constraint_forces",
-    "constraint_jacobian",
-    "constraint_velocity",
-    "coriolis_matrix",
-    "difference",
-    "dynamically_consistent_inverse",
-    "energy",
-    "energy_derivatives",
-    "external_force",
-    "forward_dynamics",
-    "forward_dynamics_derivatives",
-    "gravity_force",
-    "hybrid_dynamics",
-    "integrate",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
-    "inverse_mass_matrix",
-    "inverse_operational_inertia",
-    "jacobian",
-    "jacobian_rate",
-    "joint_reactions",
-    "joint_torque_regressor",
-    "mass_matrix",
-    "mass_matrix_solve",
-    "momentum",
-    "momentum_derivatives",
-    "null_space_projector",
-    "operational_bias",
-    "operational_inertia",
-    "pose",
-    "projections",
-    "rollout",
-    "step",
-    "velocity",
-    "velocity_derivatives",
-]
+_FUNCTIONS = {name for name, x in list(globals().items()) if getattr(x, "__module__", "") == __name__}
+
+__all__ = sorted(_FUNCTIONS | {"Motion", "clear_caches", "rollout", "step"})

@@ -51,7 +51,7 @@ def mirror(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluate(declared: Function, system: System, choices: tuple[Any, ...], arrays: list[Any], f_ext: Any) -> Any:
-    """The results of a declared function; ``choices`` as given, in its own order."""
+    """The results of a declared function; ``choices`` as passed, in its own order."""
     function = declared.for_system(system)
     where = f"sixd.jax.{function.name}"
     function.require_numeric(where, system)
@@ -128,7 +128,7 @@ def call(where: str, operator: Operator, names: tuple[str, ...], arrays: list[An
             x = x.astype(operator.dtype)
         if shape == batch:
             return x
-        # one row for all is not repeated in memory
+        # one value for all states is not repeated in memory
         return x.reshape(core) if all(n == 1 for n in shape) else jnp.broadcast_to(x, batch + core)
 
     given = [fit(*each) for each in zip(arrays, leading, operator.inputs, strict=True)]

@@ -43,9 +43,9 @@ def step(
     ----------
     q, qd : (…, nq), (…, nv).
     dt : the step [s], a number or an array (…).
-    tau : (…, nv), joint forces that are held during the step [N m or N]; none if omitted.
+    tau : (…, nv), joint forces that are held during the step [N m or N]; zero if omitted.
     t : the time [s], for constraints that prescribe a motion.
-    method : "rk4", "euler" or "implicit".
+    method : with fixed steps, as for ``sixd.step``, but not "midpoint".
     f_ext, forces, constraints, stabilisation : as for ``sixd.step``; f_ext (…, nb, 6) is an array.
     parameters : name -> (…, core), as for ``sixd.simulate``.
 
@@ -55,10 +55,10 @@ def step(
 
     Notes
     -----
-    Differentiable by all arrays, to any order; by q with nq entries, also where its quaternions are not of unit length,
-    which the step makes unit. Steps that iterate (dry friction, rigid limits, contact, the midpoint rule), or of more
-    than 20,000 operations, are refused. Nothing is checked that depends on the numbers: a state off the constraints, or
-    not finite, is not refused.
+    Differentiable with respect to all arrays, to any order. Derivatives with respect to q have nq entries, also if its
+    quaternions are not of unit length (the step normalises them). Steps that iterate (dry friction, rigid limits,
+    contact, the midpoint rule), or have more than 20,000 operations, raise an error. Values are not checked: a state
+    off the constraints, or not finite, raises no error.
     """
     where = "sixd.jax.step"
     require_system(where, model)
@@ -105,18 +105,18 @@ def rollout(
     fused: bool = False,
     **options: Any,
 ) -> Motion:
-    """The motion under given joint forces, or under a policy: all states, differentiable.
+    """The motion under prescribed joint forces, or under a policy: all states, differentiable.
 
     Parameters
     ----------
     q, qd : (…, nq), (…, nv), the start.
     controls : (…, steps, nv), joint forces [N m or N], each held during its step; or a function ``policy(t, q, qd)`` of
-        the time [s] and arrays, such as a network, that returns them (…, nv): then ``steps`` is needed.
+        the time [s] and arrays, such as a network, that returns them (…, nv). A policy requires ``steps``.
     dt : the step [s].
     steps : the number of steps under a policy.
     t : the time of the start [s].
-    fused : True to do all steps in one compiled loop, on a GPU in one launch; controls are then an array, and dt and t
-        numbers.
+    fused : True computes all steps in one compiled loop, on a GPU in one launch; controls are then an array, and dt and
+        t numbers.
     options : method, f_ext, forces, parameters, constraints, stabilisation, as for ``step``.
 
     Returns
@@ -125,10 +125,10 @@ def rollout(
 
     Notes
     -----
-    A ``jax.lax.scan`` of ``step``, which see: differentiable to any order, forward and in reverse. With ``fused`` it
-    has a first derivative in reverse (``jax.grad``) by the start, the controls, f_ext and parameters, and dry friction,
-    rigid limits, contact and the midpoint rule are there, too; of rows whose impulses were not found the gradients are
-    NaN.
+    A ``jax.lax.scan`` of ``step``, with the properties described there: differentiable to any order, forward and in
+    reverse. With ``fused`` it also supports dry friction, rigid limits, contact and the midpoint rule. It then has
+    first derivatives in reverse (``jax.grad``) with respect to the initial state, the controls, f_ext and parameters.
+    Gradients are NaN for states whose impulses did not converge.
     """
     where = "sixd.jax.rollout"
     require_system(where, model)
@@ -166,7 +166,7 @@ def _is_function(x: Any) -> bool:
 
 
 def _controls(where: str, model: System, controls: Any, steps: int | None) -> Any:
-    """Given joint forces, as an array."""
+    """Prescribed joint forces, as an array."""
     taus = as_array(where, "controls", controls)
     if taus.ndim < 2 or taus.shape[-1] != model.nv:
         raise ShapeError(f"{where}: controls has shape {taus.shape}, expected (..., steps, {model.nv}).")

@@ -49,19 +49,19 @@ class Operator:
         return f"{self.name} of {self.system.name!r}"
 
     def jvp(self, by: tuple[int, ...]) -> Operator:
-        """The operator (x…, dx…) -> dy, with directions of the inputs ``by``, given by number."""
+        """The operator (x…, dx…) -> dy, with directions of the inputs with the numbers ``by``."""
         request = jvp_request(self.system, self.request, by)
         return Operator(self.system, request, (*self.key, "jvp", by), self.outputs)
 
     def vjp(self, by: tuple[int, ...]) -> Operator:
-        """The operator (x…, w…) -> gradients of w·y by the inputs ``by``, given by number."""
+        """The operator (x…, w…) -> gradients of w·y with respect to the inputs with the numbers ``by``."""
         request = vjp_request(self.system, self.request, by)
         return Operator(self.system, request, (*self.key, "vjp", by), tuple(self.inputs[k] for k in by))
 
     # code -------------------------------------------------------------------------------------------
 
     def cpu_plan(self, rows: int) -> tuple[int, PlanReference]:
-        """The key and a hold on the plan of the code for that many rows."""
+        """The key and a hold on the plan of the code for that many states."""
         form = "entry" if rows == 1 else "loop"
 
         def make() -> XlaPlan:

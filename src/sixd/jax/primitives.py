@@ -3,7 +3,7 @@
 The derivative's transpose is a call of the operator of gradients; both are operators again, so that derivatives of any
 order are compiled code, and jit, vmap, grad, jvp and their compositions follow from the rules below.
 
-Each array is one row for all, of the core shape, or has all the leading dimensions of the results.
+Each array has the core shape, one for all states, or has all the leading dimensions of the results.
 """
 
 from __future__ import annotations

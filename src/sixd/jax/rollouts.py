@@ -1,4 +1,4 @@
-"""Rollouts in one call: all steps of all rows in one compiled loop, on a GPU in one launch, and the way back.
+"""Rollouts in one call: all steps of all states in one compiled loop, on a GPU in one launch, and the reverse sweep.
 
 The way there records the states; the way back does each step once more from its state, and carries gradients through
 it. That is a first derivative in reverse; ``sixd.jax.step`` has the others.
@@ -174,7 +174,7 @@ def _back(rolled: JaxRollout, dt: float, t: float, kept: Any, weights: tuple[Any
 
 
 def _fitted(gradient: Any, shape: Shape, unsolved: Any) -> Any:
-    """A gradient summed over the rows that an input has not; NaN where impulses were not found."""
+    """A gradient summed over the batch dimensions that an input lacks; NaN where impulses did not converge."""
     if unsolved is not None:
         bad = (unsolved > 0).reshape(unsolved.shape + (1,) * (gradient.ndim - unsolved.ndim))
         gradient = jnp.where(bad, jnp.nan, gradient)

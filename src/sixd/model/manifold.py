@@ -140,7 +140,7 @@ def _length_error(where: str, name: str, joint: str, length: float, at: tuple[in
 
 
 def nonfinite_error(model: Any, where: str, row: str, *arrays: Array) -> SingularError:
-    """The error for a result that is not finite although its arguments are; ``row`` is text such as " in row (3,)"."""
+    """The error for a result that is not finite although its arguments are; ``row``: text such as " in state (3,)"."""
     for q in arrays:
         tree = hasattr(model, "joints") and len(q) == model.nq
         for i in model.bodies if tree else ():

@@ -240,7 +240,7 @@ class Model(System):
         return manifold.coadjoint_row(self, q, qd, p)
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """Run the algorithm, which is written for trees, on one row."""
+        """Run the algorithm, which is written for trees, on one state."""
         return algorithm(self, *arrays, **options)
 
     # symbols --------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class System:
         return tuple(range(-1, self.nv - 1))
 
     def apply(self, name: str, algorithm: Callable[..., Any], *arrays: Array, **options: Any) -> Any:
-        """Compute the function of the library called ``name`` on one row; ``algorithm`` does so for a tree."""
+        """Compute the function of the library called ``name`` on one state; ``algorithm`` does so for a tree."""
         own = getattr(self, f"{name}_row", None)
         if own is None and hasattr(algorithm, "any_system"):
             return algorithm(self, *arrays, **options)

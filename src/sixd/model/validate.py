@@ -211,7 +211,7 @@ class InertiaFindings:
         expected = massless | {f.where for f in found if f.code == "missing-inertia"}
         with_inertia = {model.frames[name].body for name in self._with_inertia}
         without = [model.body_names[i - 1] for i in model.bodies if i not in with_inertia]
-        message = "it has no inertia, zero is taken; give it a mass and a matrix"
+        message = "it has no inertia, zero is assumed; give it a mass and a matrix"
         return found + [Finding("missing-inertia", name, message) for name in without if name not in expected]
 
 

@@ -1,6 +1,6 @@
 """Array arguments of public functions: validation, leading batch dimensions, dtypes and ``out=``.
 
-A function of unbatched arrays is applied to every row of arrays whose leading dimensions broadcast, as in a
+A function of unbatched arrays is applied to every state of arrays whose leading dimensions broadcast, as in a
 NumPy generalised ufunc.
 """
 
@@ -39,18 +39,18 @@ def apply(
     *,
     out: Any = None,
 ) -> Any:
-    """``function`` of every row; float32 arguments give float32 results, objects give objects.
+    """``function`` of every state; float32 arguments give float32 results, objects give objects.
 
-    The function may return one array or a tuple of arrays; ``out`` has the same form. NaN in a row gives
+    The function may return one array or a tuple of arrays; ``out`` has the same form. NaN in a state gives
     NaN in its result.
     """
     arrays, batch, dtype = broadcast(where, arguments)
     count = math.prod(batch)
     rows = [a.reshape((count, *arg.core)) for a, arg in zip(arrays, arguments, strict=True)]
-    with np.errstate(all="ignore"):  # a row with NaN or a zero quaternion gives NaN, in that row alone
+    with np.errstate(all="ignore"):  # NaN or a zero quaternion in a state gives NaN for this state only
         if count:
             results = [function(*(r[k] for r in rows)) for k in range(count)]
-        else:  # no rows: one evaluation gives the shapes
+        else:  # no states: one evaluation gives the shapes
             results = [function(*(np.zeros(arg.core) for arg in arguments))]
     several = isinstance(results[0], tuple)
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]

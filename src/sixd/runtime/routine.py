@@ -1,6 +1,6 @@
 """Compiled code called with arrays, on one thread or on several: of a program (Routine), of steps in time (Rollout).
 
-One row of a routine is computed by its entry, batches by a generalised ufunc. Each form is provided (from the disk or
+An entry computes one state of a routine, a generalised ufunc computes batches. Each form is provided (from the disk or
 by compiling) when it is first needed, only once, even if several threads need it. Most calls do not come here: the code
 that was provided is called by a plan (``sixd.runtime.calls``).
 """
@@ -45,7 +45,7 @@ class CodeForm(NamedTuple):
 
 
 class Row:
-    """The code of one row at ``address``; ``owner`` keeps it alive."""
+    """The code of one state at ``address``; ``owner`` keeps it alive."""
 
     def __init__(self, address: int, owner: Any) -> None:
         self.address, self._owner = address, owner
@@ -131,7 +131,7 @@ class Routine:
     def quick(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """The result for the most common batch, contiguous arrays of this dtype with equally many rows; else None.
 
-        The general path, which checks and converts arguments, takes 30 us; 4096 rows of an arm's dynamics take 100 us.
+        The general path, which checks and converts arguments, takes 30 us; 4096 states of an arm's dynamics take 100.
         """
         loop = self._loop
         if loop is None or not self._is_batch(arrays):
@@ -172,7 +172,7 @@ class Routine:
 
     def __call__(self, arrays: list[Array], batch: tuple[int, ...], out: list[Array] | None) -> tuple[list[Any], bool]:
         """The outputs for arrays of this dtype whose leading dimensions broadcast to ``batch``, and whether some are
-        suspect. ``out``, if given, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
+        suspect. ``out``, if passed, has the right shapes, dtype and contiguous cores, and does not overlap the inputs:
         rows are read after others are written, and some twice."""
         if not batch and out is None:
             found = self._one(arrays)
@@ -188,7 +188,7 @@ class Routine:
         return ([_scalar(x) for x in results] if out is None else list(out)), loop.count != before
 
     def _one(self, arrays: list[Array]) -> tuple[list[Any], bool] | None:
-        """The outputs for one row, and whether they are suspect; None if they are, and the code of batches serves."""
+        """The outputs for one state, and whether they are suspect; None if they are, and the code of batches serves."""
         part, entry = self.part("entry"), self._entry
         assert entry is not None
         if self._call is None and shell_is_loaded():
@@ -234,7 +234,7 @@ def _cuts(rows: int, multiple: int = 1) -> list[slice]:
 
 
 def _call(ufunc: Any, inputs: Sequence[Array], results: Sequence[Array]) -> None:
-    # a row with NaN gives NaN in that row; the caller handles suspect results
+    # NaN in a state affects this state only; the caller handles suspect results
     with np.errstate(all="ignore"):
         ufunc(*inputs, out=tuple(results))
 
@@ -294,7 +294,7 @@ class Rollout:
 def load_step(
     image: Image, form: str, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], ops: int
 ) -> CallableCode:
-    """The code of a single step, of one row ("step") or of rows ("steps"), for a plan; ``ops``: its operations."""
+    """The code of a single step, of one state ("step") or of states ("steps"), for a plan; ``ops``: its operations."""
     loaded = LoadedImage(image)
     if form == "step":
         return CallableCode(dtype, loaded.address("entry"), common_context().address, owner=loaded)

@@ -1,7 +1,7 @@
 """How a simulation uses its controller: as constant forces, compiled into the step, or called with numbers ("sampled").
 
 :func:`can_be_compiled` decides about functions (t, q, qd) without a sample time: those that can be traced are compiled,
-the others are called at every step. A sampled controller may keep a memory: each row has a copy of it, and random
+the others are called at every step. A sampled controller may keep a memory: each rollout has a copy of it, and random
 numbers of its own.
 """
 
@@ -25,7 +25,7 @@ from sixd.simulation.problem import Problem
 from sixd.simulation.user_warnings import warn
 from sixd.spatial.scalar import Array, Scalar
 
-_CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller; draws use the row's key alone
+_CONTROLLER_STREAM = 0  # spawn key of a rollout's random numbers for its controller; draws use its key alone
 
 
 # sampled controllers ----------------------------------------------------------------------------
@@ -33,8 +33,8 @@ _CONTROLLER_STREAM = 0  # spawn key of a row's random numbers for its controller
 
 @dataclass(frozen=True, eq=False)
 class SampledController:
-    """A controller that is called with numbers, every ``interval`` [s]; None: every step. Of several rows each has a
-    copy of it, and its own random numbers, made from ``seed``."""
+    """A controller that is called with numbers, every ``interval`` [s]; None: every step. Each rollout has a copy of
+    it, and its own random numbers, made from ``seed``."""
 
     where: str
     function: Any
@@ -45,7 +45,7 @@ class SampledController:
 
     @cached_property
     def _rows(self) -> list[Callable[..., Any]]:
-        """The function that each row calls."""
+        """The function that each rollout calls."""
         rows = math.prod(self.batch)
         functions = [self.function] * rows
         if rows > 1 and may_remember(self.function):
@@ -53,8 +53,8 @@ class SampledController:
                 functions = [independent_copy(self.function) for _ in range(rows)]
             except Exception as error:
                 raise ScalarTypeError(
-                    f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} rows "
-                    f"gets its own: {type(error).__name__}: {error}."
+                    f"{self.where}: the controller cannot be copied, expected one that can, since each of {rows} "
+                    f"rollouts gets its own: {type(error).__name__}: {error}."
                 ) from error
         if not self.takes_rng:
             return functions
@@ -64,7 +64,7 @@ class SampledController:
         return [partial(f, rng=np.random.default_rng(row_seed(entropy, k))) for k, f in enumerate(functions)]
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        """Return the forces (rows, nv) at time t [s] for all rows."""
+        """Return the forces (rows, nv) at time t [s] for all rollouts."""
         if hasattr(self.function, "sample"):
             states = [x.reshape((*self.batch, x.shape[1])) for x in (q, qd)]
             result = np.asarray(self.function.sample(t, *states), dtype=float)
@@ -87,7 +87,7 @@ class SampledController:
 
 
 def row_seed(entropy: int | Sequence[int] | None, row: int) -> np.random.SeedSequence:
-    """Return the seed of the random numbers that a row's controller gets."""
+    """Return the seed of the random numbers that a rollout's controller gets."""
     return np.random.SeedSequence(entropy, spawn_key=(row, _CONTROLLER_STREAM))
 
 

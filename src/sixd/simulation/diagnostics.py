@@ -122,7 +122,7 @@ def _beyond_limits(setup: Setup) -> str | None:
     row, k = map(int, np.unravel_index(np.argmax(depth), depth.shape))
     if not depth[row, k] > _BELOW:
         return None
-    column, where = labels_of(system).q[i[k]], f" in row {row}" if setup.batch else ""
+    column, where = labels_of(system).q[i[k]], f" in state {row}" if setup.batch else ""
     return (
         f"joint {column.name!r} starts at {q[row, k]:.4g} {column.unit}{where}, {depth[row, k]:.3g} {column.unit} "
         f"beyond its rigid limits {lower[k]:g} … {upper[k]:g}, and is moved onto them in the first step. Start within "
@@ -131,19 +131,19 @@ def _beyond_limits(setup: Setup) -> str | None:
 
 
 def unsolved_warning(motion: Trajectory) -> str | None:
-    """Return how many problems of impulses were not solved to the end, or of linearly implicit steps."""
+    """Return how many problems of impulses, or of linearly implicit steps, did not converge."""
     count = int(np.sum(motion.facts["unsolved"])) if "unsolved" in motion.facts else 0
     if not count:
         return None
     if motion.facts["method"] == IMPLICIT:
         return (
             f"in {count} steps the matrix M + γh D + γ²h² K was not positive definite, or impulses (friction, limits, "
-            f"contact) were not solved to the end: forces drive the motion that they should resist, and grow faster "
+            f"contact) did not converge: forces drive the motion that they should resist, and grow faster "
             f'than a step of this length can follow. facts["unsolved"] counts them by state. A shorter dt helps.'
         )
     return (
-        f"{count} problems of impulses (friction, limits, contact) were not solved to the end, and their steps go on "
-        f'with the last iterate; facts["unsolved"] counts them by row. A shorter dt helps.'
+        f"{count} problems of impulses (friction, limits, contact) did not converge, and their steps continue "
+        f'with the last iterate; facts["unsolved"] counts them by state. A shorter dt helps.'
     )
 
 
@@ -263,8 +263,8 @@ def first_divergence(motion: Trajectory) -> Divergence | None:
 
 
 def _first_joint(motion: Trajectory, qd: Array, record: int) -> tuple[str, int]:
-    """Return a text that names the joint that ran away first in a row that diverged at a record, and the record before
-    it did."""
+    """Return a text that names the joint that diverges first, and the record before it does. The rollout diverges
+    at ``record``."""
     assert motion.system is not None
     speed = np.abs(qd[:record])
     fast = (speed > _FAST * max(1.0, speed[0].max(initial=0.0))).any(axis=1)
@@ -311,7 +311,7 @@ def _cause(motion: Trajectory, runner: Runner | None, first: Divergence) -> str:
 
 
 def _singularity(motion: Trajectory, first: Divergence) -> str | None:
-    """Return a text if the mass matrix of a tree is nearly singular where a row ran away, and was not at the start."""
+    """Return a text if the mass matrix of a tree is nearly singular where a rollout diverges, and not at its start."""
     model = motion.system
     if not first.calm or not isinstance(model, Model) or motion.parameters or is_large(model) or model.constraints:
         return None
@@ -330,7 +330,7 @@ def _singularity(motion: Trajectory, first: Divergence) -> str | None:
 
 
 def _restarted_at(runner: Runner, motion: Trajectory, row: int, record: int) -> Runner:
-    """Return the runner restarted at a record of a row."""
+    """Return the runner restarted at a record of a rollout."""
     setup = runner.setup
     n = len(motion)
     q, qd = (x.reshape(-1, n, x.shape[-1])[row, record][None].copy() for x in (motion.q, motion.qd))

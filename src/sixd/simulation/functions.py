@@ -60,14 +60,14 @@ def simulate(
     parameters : name -> (…, core) array, per state: "inertia", "gravity", "damping" … as in ``sixd.compile``, or
         symbols.
     constraints : "projected" projects the state onto the constraints after each step; "stabilised" adds Baumgarte's
-        terms, by which errors decay at the rate ``stabilisation`` [1/s].
+        terms, and errors decay at the rate ``stabilisation`` [1/s].
     record_every : number of steps between records; the start and the end are always recorded.
     events : for adaptive methods: functions (t, q, qd) -> number. Their zeros are listed in ``facts["events"]``. The
         attribute ``terminal = True`` ends the motion there, ``direction`` (1, -1) selects rising or falling zeros. An
         event that is zero at the start is listed at t = 0, and does not end the motion.
     progress : a bar on long runs on a terminal (None), always, never, or a function of the fraction done.
-    on_chunk : called with pieces of the trajectory as they are computed. They are not kept, and the result holds the
-        last record alone, so that memory stays bounded however long the run is. Adaptive methods give one piece.
+    on_chunk : called with pieces of the trajectory as they are computed. They are not stored, and the result has only
+        the last record, so memory stays bounded. Adaptive methods call it once, with one piece.
 
     Returns
     -------
@@ -76,13 +76,13 @@ def simulate(
     joint that diverged first and when. A warning is also issued for a step beyond 90 % of the stability limit of its
     method at the start (by damping, stiffness, force elements and a traced controller; some states of a batch are
     examined). ``facts["unsolved"]``, where there is friction, a limit, contact or method "implicit", counts for each
-    state the problems of impulses that were not solved to the end, and implicit steps without a positive pivot. Ctrl-C
+    state the problems of impulses that did not converge, and implicit steps without a positive pivot. Ctrl-C
     returns the computed part, with a warning and ``interrupted`` True.
 
-    With arrays on an NVIDIA GPU (q, qd, controller, f_ext and parameters, as far as they are arrays: all of CuPy or
-    PyTorch) the result is a ``DeviceTrajectory``, whose arrays are on the GPU. All steps are one launch on the current
-    stream, and nothing waits for it. So numbers are not checked and nothing is reported: states that fail are NaN,
-    without a warning. Only fixed steps and compiled controllers are supported, without events, on_chunk and progress.
+    If q, qd and all other arrays (controller, f_ext, parameters) are on an NVIDIA GPU, in CuPy or PyTorch, the result
+    is a ``DeviceTrajectory``, whose arrays are on the GPU. All steps are one launch on the current stream, and the call
+    does not wait for it. Numbers are therefore not checked: states that fail are NaN, without a warning. Only fixed
+    steps and compiled controllers are supported, without events, on_chunk and progress.
 
     Notes
     -----
@@ -112,19 +112,19 @@ def step(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the state (q, qd) one step of dt [s] later, of one state or of a batch; arguments as ``sixd.simulate``.
 
-    ``method`` has fixed steps: "rk4", "euler", "midpoint" or "implicit". The first call with a system, a method and
+    ``method`` has fixed steps: any but "adaptive" and "stiff". The first call with a system, a method and
     these kinds of forces compiles. Arrays, dt and t may change from call to call.
 
-    A step takes some microseconds if no part of it can change: arrays, the library's controllers and force elements,
-    frozen dataclasses, and functions whose closures hold numbers, systems and such objects. A function is traced at its
-    first step, and again where a variable of its closure has another value; global variables that it reads are fixed at
-    its first step, as in ``sixd.compile``. Everything else (an object with attributes, a bound method, a list in a
-    closure) is read and traced anew at each call, which takes milliseconds. For control loops use
-    ``sixd.Scenario(…).stepper()``, or pass the forces as an array: ``controller=law(t, q, qd)``.
+    A step takes some microseconds if it has only parts that cannot change: arrays, the library's controllers and force
+    elements, frozen dataclasses, and functions whose closures hold numbers, systems and such objects. A function is
+    traced at its first step, and again if a variable of its closure has changed; global variables that it reads are
+    fixed at its first step, as in ``sixd.compile``. All other parts (an object with attributes, a bound method, a list
+    in a closure) are traced again at each call, which takes milliseconds. For control loops use
+    ``sixd.Scenario(…).stepper()``, or pass the forces as an array: ``controller=feedback(t, q, qd)``.
 
-    Arrays may be on an NVIDIA GPU, all of them, as for ``sixd.simulate``. (q, qd) are then of the same kind, states
-    that would be refused (off the constraints, not finite) are NaN, and ``sixd.cuda.check`` counts them. Tensors of
-    PyTorch on the CPU give tensors.
+    All arrays may be on an NVIDIA GPU, as for ``sixd.simulate``. The result is then on the GPU, too. States that raise
+    an error on the CPU (off the constraints, not finite) are NaN, and ``sixd.cuda.check`` counts them. For PyTorch
+    tensors on the CPU, the results are tensors.
 
     >>> import sixd
     >>> q, qd = sixd.step(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
@@ -165,12 +165,12 @@ def step_derivatives(
 
     Notes
     -----
-    Exact derivatives of the step as it is computed (with states u of force elements, of a step of ``sixd.simulate``).
-    Dry friction, rigid limits and contact: joints and points that stick, slide or are open do so in the derivatives,
-    too; the velocity of a joint that sticks has zero rows. States whose impulses were not solved have NaN. Under
-    constraints the step ends on them, so that changes across the constraints are projected, too. Infinite derivatives
-    of roots count as zero. With a controller, a function f_ext or force elements of your own the step is traced at each
-    call: 60 ms for two degrees of freedom, most of a second for six.
+    Exact derivatives of the step as computed (with states u of force elements, of a step of ``sixd.simulate``). With
+    dry friction, rigid limits and contact, joints and points keep their mode (sticking, sliding or open) in the
+    derivatives; the velocity of a joint that sticks has zero rows. Derivatives are NaN for states whose impulses did
+    not converge. Under constraints the step ends with a projection, which also projects changes across the constraints.
+    Infinite derivatives of roots count as zero. With a controller, a function f_ext or your own force elements, each
+    call traces the step: 60 ms for two degrees of freedom, most of a second for six.
 
     >>> import sixd
     >>> A, B = sixd.step_derivatives(sixd.zoo.pendulum(), [0.5], [0.0], 1e-3)
@@ -203,7 +203,7 @@ def rollout_gradient(
         the steps, from the start to the last but one state; multiply by dt for an integral.
     final : a function ``final(q, qd)`` of the last state, a number. Both are written like controllers, with NumPy's
         operators and the functions of ``sixd.spatial``, and may call the functions of the library.
-    method : "rk4", "euler", "midpoint" or "implicit".
+    method : with fixed steps, as for ``sixd.step``.
     forces, f_ext, constraints, stabilisation, progress : as for ``sixd.simulate``.
     parameters : name -> (…, core), as for ``sixd.simulate``; the result has the gradients with respect to all of them.
 
@@ -214,15 +214,15 @@ def rollout_gradient(
 
     Notes
     -----
-    Exact derivatives of the steps as they are computed, not differences, for all states in one compiled loop forward
-    and one backward. The gradient takes three to four times as long as the motion, however many controls and parameters
-    there are. Dry friction, rigid limits and contact: joints and points that stick, slide or are open do so in the
-    derivatives, too. The functions are traced at each call, which takes a millisecond, or more if they call the
-    library, and compiled when they are new; with a function f_ext or force elements of your own the steps are traced,
-    too. Infinite derivatives of roots count as zero. Ctrl-C raises KeyboardInterrupt.
+    Exact derivatives of the steps as computed, not finite differences, for all states in one compiled loop forward and
+    one backward. The gradient takes three to four times as long as the motion, for any number of controls and
+    parameters. With dry friction, rigid limits and contact, joints and points keep their mode (sticking, sliding or
+    open) in the derivatives. Each call traces the functions, which takes a millisecond, or more if they call the
+    library; new functions are compiled. With a function f_ext or your own force elements, the steps are traced, too.
+    Infinite derivatives of roots count as zero. Ctrl-C raises KeyboardInterrupt.
 
-    Arrays may be on an NVIDIA GPU, all of them, of CuPy or PyTorch; those of the result (and "unsolved" in ``facts``)
-    are then there, too. Nothing waits for them, numbers are not checked, and states that fail are NaN without a
+    All arrays may be on an NVIDIA GPU, in CuPy or PyTorch. Those of the result (and "unsolved" in ``facts``) are then
+    on the GPU, too. The call does not wait for them, numbers are not checked, and states that fail are NaN without a
     warning.
 
     >>> import numpy as np, sixd
@@ -250,44 +250,45 @@ def ensemble(
     events: Sequence[Callable[..., Any]] = (), rtol: float = 1e-9, atol: float = 1e-12,
     progress: bool | Callable[[float], Any] | None = None,
 ) -> Trajectory:  # fmt: skip
-    """Simulate many motions of a system: random draws, sweeps of parameters, or both; one row each, in order.
+    """Simulate many motions of a system: random draws, sweeps of parameters, or both; one entry each, in order.
 
     Parameters
     ----------
     q, qd, parameters, controller, f_ext : each q, qd, entry of parameters, constant force and constant f_ext is one
-        value for all rows; an array with ``count`` rows; or a function of a ``numpy.random.Generator`` that draws one
-        row. None as for ``sixd.simulate``; q="random" draws configurations. A controller, a function (t, q, qd), is the
-        same for all rows.
-    count : number of rows; it may be omitted if an argument is an array with as many.
-    seed : the generator of row i is made from (seed, i) alone. It draws q, qd, the parameters in their order, the
-        controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
+        value for all simulations; an array with ``count`` values; or a function of a ``numpy.random.Generator`` that
+        draws one value. None as for ``sixd.simulate``; q="random" draws configurations. A controller, a function (t, q,
+        qd), is the same for all simulations.
+    count : number of simulations; it may be omitted if an argument is an array with as many values.
+    seed : the generator of simulation i is made from (seed, i) alone. It draws q, qd, the parameters in their order,
+        the controller's force, f_ext. None: another seed each time, in ``facts["seed"]``.
     processes : worker processes on this machine. 1: in this process, on its threads; this is the default for fixed
         steps without a controller that is called with numbers, and for short work. Otherwise one for each core.
     cluster : instead of processes, the address of a dask scheduler ("tcp://…"), a ``distributed.Client``, or any
         executor like those of ``concurrent.futures``: an object with ``submit(function, *arguments)``, whose futures
         have ``result()``, and ``add_done_callback`` or ``done()`` (pools of processes, mpi4py.futures, submitit …).
     device : "cpu", or "cuda": the steps are computed on a GPU, by methods of fixed steps without a controller that is
-        called with numbers. In this process, unless processes or cluster is given, on GPU ``sixd.cuda.local_device()``;
+        called with numbers. Without processes or cluster, in this process, on GPU ``sixd.cuda.local_device()``;
         ``processes=8`` is one process for each of eight GPUs; on a cluster each worker uses the GPU assigned to it.
-    chunk : rows of a task; by default as many as take half a second.
-    retries : how often the rows of a lost worker are tried again. Errors in the simulation itself are raised at once.
+    chunk : simulations of a task; by default as many as take half a second.
+    retries : how often the simulations of a lost worker are computed again. Errors in the simulation itself are raised
+        at once.
     keep : "all" records, or only the start and the "end".
     dt … progress : as for ``sixd.simulate``.
 
     Returns
     -------
-    ``Trajectory`` with the batch (count,). It is bit-identical to the result of ``sixd.simulate`` for all rows at once,
-    whatever the chunks, processes and machines, if these have one kind of CPU. Ctrl-C returns the complete rows, the
-    others NaN (if none is complete, a record of all starts), with a warning, and ``interrupted`` is True.
+    ``Trajectory`` with the batch (count,). It is bit-identical to the result of one call of ``sixd.simulate``, for any
+    chunks, processes and machines with one kind of CPU. Ctrl-C returns the complete simulations, with a warning; the
+    others are NaN, and ``interrupted`` is True. If no simulation is complete, the result is one record with the initial
+    states.
 
     Notes
     -----
     In this process a controller may be any function or object. Workers get arrays and pickled objects: draws may be any
     function, while controllers must be functions of a module, or objects such as those of ``sixd.controllers``. A
-    cluster accepts lambdas, too, if cloudpickle is installed. Workers that need functions of the script itself import
-    it, so that the call must be under ``if __name__ == "__main__":``.
-    A controller with ``sample_time`` may keep a memory: each row has a copy of its own, and an argument ``rng`` gets
-    the row's own generator.
+    cluster accepts lambdas, too, if cloudpickle is installed. Workers that need functions of the script import the
+    script, so the call must be under ``if __name__ == "__main__":``. A controller with ``sample_time`` may keep a
+    memory: each simulation has a copy of it, and an argument ``rng`` gets the simulation's generator.
 
     >>> import sixd
     >>> top = sixd.zoo.spinning_top()

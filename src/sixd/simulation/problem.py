@@ -1,7 +1,7 @@
 """The equations of motion of a simulation: a system with controller, external forces, force elements and constraints.
 
-Written for one row of any scalar type: the same lines run on floats and are traced into kernels. Numbers that may
-differ from row to row but not in time (held forces, constant ``f_ext``, parameters) are the constants of a problem.
+Written for one state of any scalar type: the same lines run on floats and are traced into kernels. Numbers that may
+differ from state to state but not in time (held forces, constant ``f_ext``, parameters) are the constants of a problem.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Problem:
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
     ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
     Without ``has_friction`` the joints' dry friction is left out: fixed steps add it as impulses. Without ``sticks`` it
-    is known to be zero in every row.
+    is known to be zero in every state.
     """
 
     where: str

@@ -19,6 +19,7 @@ from sixd.simulation.gradients.step_derivatives import StepDerivatives, derivati
 from sixd.simulation.problem import PROJECTED, STABILISED
 from sixd.simulation.simulate import METHODS, simulate_run
 from sixd.simulation.stepper import Stepper, step_run
+from sixd.simulation.stepping.adaptive import ADAPTIVE
 from sixd.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class Scenario:
         require_known(f"{where}: constraints", "choice", self.constraints, (PROJECTED, STABILISED))
         set_fields(self, forces=elements(where, self.forces), parameters=_by_name(where, self.parameters))
         set_fields(self, stabilisation=nonnegative(where, "stabilisation", self.stabilisation, "1/s"))
-        set_fields(self, rtol=positive(where, "rtol", self.rtol, "1"), atol=positive(where, "atol", self.atol, "1"))
+        if self.method in ADAPTIVE:  # fixed steps do not use them
+            set_fields(self, rtol=positive(where, "rtol", self.rtol, "1"), atol=positive(where, "atol", self.atol, "1"))
         for name in ("sample_time", "dt"):
             if getattr(self, name) is not None:
                 set_fields(self, **{name: positive(where, name, getattr(self, name), "s")})

@@ -70,7 +70,7 @@ class Setup:
         return self.library.full(self.q, shape, 0.0)
 
     def number(self, x: float) -> Any:
-        """An array (1,): one number for all rows."""
+        """An array (1,): one number for all states."""
         return self.library.full(self.q, (1,), x)
 
     def shaped(self, x: Array) -> Array:
@@ -79,7 +79,7 @@ class Setup:
 
     def compiled(self, function: Function, *, parameters: bool = True) -> Callable[..., Any]:
         """The compiled ``f(*arrays)`` for states (rows, …), or with ``records=True`` for records (rows, r, …). It has
-        the parameters of each row, unless ``parameters`` is False."""
+        the parameters of each state, unless ``parameters`` is False."""
         names = self.problem.parameters if parameters else ()
         made = batched(self.problem.where, function, self.problem.system, names, self.dtype)
         values = [self.constants[name] for name in names]
@@ -208,7 +208,7 @@ def _read(
 ) -> tuple[dict[str, Any], tuple[int, ...], str, NativeLibrary]:
     """Return all arguments by name as arrays (rows, core), the batch's shape, the dtype and the library.
 
-    There is one row for all if an array has no batch, but q and qd have all rows. NumPy's arrays are copied; those on a
+    An array without a batch has one row for all, but q and qd have all rows. NumPy's arrays are copied; those on a
     GPU only where their layout requires it.
     """
     q = arguments["q"].value
@@ -254,7 +254,7 @@ def _require_numbers(
 ) -> None:
     """Raise for constants that are not finite, for negative friction, and for quaternions that are not unit."""
     for name, x in arrays.items():
-        if name not in ("q", "qd") and not np.isfinite(x).all():  # NaN in a state stays in its row
+        if name not in ("q", "qd") and not np.isfinite(x).all():  # NaN in a state affects this state only
             raise ScalarTypeError(f"{where}: {known[name].name} holds NaN or infinity, expected finite numbers.")
     if "friction" in arrays and (arrays["friction"] < 0).any():
         raise ScalarTypeError(f"{where}: parameters: friction is negative in some entry, expected at least 0.")
@@ -297,7 +297,7 @@ def require_inertia(problem: Problem) -> None:
 
 
 def _require_friction(setup: Setup) -> None:
-    """Raise if a joint's friction is negative in the first row; symbols have their numbers there."""
+    """Raise if a joint's friction is negative in the first state; symbols have their numbers there."""
     problem, system = setup.problem, setup.problem.system
     if not setup.rows or not isinstance(system, (Model, Reduced)):
         return
@@ -326,7 +326,7 @@ def _driving_joint(system: System) -> tuple[str, float, str] | None:
 
 
 def _constraint_errors(system: System, q: Array, qd: Array, t: Scalar) -> tuple[Array, Array]:
-    """Return the errors (k,) of the constraints of one row, and of their rates."""
+    """Return the errors (k,) of the constraints of one state, and of their rates."""
     return padded_error(system, q), constraint_velocity(system, q, qd, t)
 
 
@@ -342,7 +342,7 @@ def _require_small(setup: Setup, name: str, error: Array, scale: ArrayLike, hint
     size = np.abs(error).max(axis=-1, initial=0.0) / np.maximum(1.0, scale)
     worst = int(np.argmax(np.where(np.isfinite(size), size, -1)))
     if size[worst] > largest_error(setup.dtype):
-        row = f" in row {worst}" if setup.batch else ""
+        row = f" in state {worst}" if setup.batch else ""
         raise AssemblyError(
             f"{setup.problem.where}: {name} does not satisfy the constraints of {setup.problem.system.name!r}{row}: "
             f"they are off by {np.abs(error[worst]).max():.3g}, expected 0. Start from {hint}."

@@ -77,8 +77,7 @@ def _by_fixed_steps(
     on_gpu = setup.library.on_gpu
     steps, h, last_step = _grid(duration, STEP if dt is None else dt, setup)
     require_countable(_WHERE, steps / every)
-    marks = np.arange(0, steps + every, every)
-    marks[-1] = steps
+    marks = np.append(np.arange(0, steps, every), steps)
     runner = Runner(setup, method, h, hosted=hosted)
     if not is_quiet() and not on_gpu:
         warn(_WHERE, step_warning(runner))

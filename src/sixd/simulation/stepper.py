@@ -7,8 +7,9 @@ one dies, its code is dropped. All other parts are read anew at each call.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from abc import ABC
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, final
@@ -113,9 +114,9 @@ def _begin(run: Scenario) -> StepCode | None:
     drop = partial(_drop, id(run.model), _key(*options))
     try:
         for part in parts:
-            code.cells += _variables(part)
+            code.cells += _variables(part, set())
             code.parts.append(weakref.ref(part, drop))
-    except TypeError:  # it can change, or be garbage-collected without notice
+    except (TypeError, ValueError):  # it can change, be garbage-collected without notice, or lacks a variable
         return None
     return code
 
@@ -129,32 +130,50 @@ def _drop(system: int, key: Any, _: object) -> None:
     _KNOWN.get(system, {}).pop(key, None)
 
 
-def _variables(part: Any) -> Iterator[tuple[CellType, Any]]:
+def _variables(part: Any, seen: set[int]) -> Iterator[tuple[CellType, Any]]:
     """Yield the variables of closures in a part of a scenario, and their values; TypeError if it can change otherwise.
-    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change."""
+    Numbers, texts, systems, frozen dataclasses of such, and functions whose closures hold such cannot change. ``seen``
+    are the ids of the functions before this part, which may call each other."""
     if isinstance(part, _IMMUTABLE):
         return
+    inner: Iterable[Any]
     if isinstance(part, (tuple, frozenset)):
-        for x in part:
-            yield from _variables(x)
+        inner = part
     elif isinstance(part, FunctionType):
-        for cell in part.__closure__ or ():
-            yield cell, cell.cell_contents
-            yield from _variables(cell.cell_contents)
-        yield from _variables((part.__defaults__, *(part.__kwdefaults__ or {}).values()))
+        if id(part) in seen:
+            return
+        seen.add(id(part))
+        cells = part.__closure__ or ()
+        yield from ((cell, cell.cell_contents) for cell in cells)
+        inner = *(cell.cell_contents for cell in cells), part.__defaults__, *(part.__kwdefaults__ or {}).values()
     elif isinstance(part, np.ndarray):
         if part.flags.writeable or part.base is not None:
             raise TypeError
+        return
     elif type(part).__module__.startswith("sixd.") and hasattr(type(part), "__dataclass_params__"):
         # its numbers cannot be changed, but a target, say, may be a user's object
-        for x in vars(part).values():
-            if callable(x):
-                yield from _variables(x)
-    elif getattr(getattr(type(part), "__dataclass_params__", None), "frozen", False):
-        for x in vars(part).values():
-            yield from _variables(x)
+        inner = filter(callable, vars(part).values())
+    elif _is_frozen(type(part)):
+        inner = vars(part).values()
     else:
         raise TypeError
+    for x in inner:
+        yield from _variables(x, seen)
+
+
+def _is_frozen(cls: type) -> bool:
+    """Whether objects of a class of the user's cannot change: frozen dataclasses all through, whose only variables are
+    fields, and whose methods have no closures. A subclass that is no dataclass can set attributes."""
+    for own in (c for c in cls.__mro__ if c not in (ABC, object) and not c.__module__.startswith("sixd.")):
+        if not getattr(vars(own).get("__dataclass_params__"), "frozen", False):
+            return False
+        for name, x in vars(own).items():
+            x = x.fget if isinstance(x, property) else getattr(x, "__func__", x)
+            is_method = isinstance(x, FunctionType) and set(x.__code__.co_freevars) <= {"__class__"}
+            is_made = name == "_abc_impl" or (name[:2] == name[-2:] == "__" and name != "__call__")  # not by the user
+            if not (is_method or is_made or name in {field.name for field in fields(own)}):
+                return False
+    return True
 
 
 # steppers ---------------------------------------------------------------------------------------

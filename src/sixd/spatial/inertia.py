@@ -202,8 +202,8 @@ class Inertia:
     def principal(self, about: str = "com") -> PrincipalMoments:
         """Principal moments (3,) [kg m²] and axes (3, 3), unit vectors as columns, right-handed.
 
-        ``about`` is the centre of mass, "com", or the "origin". The matrix is axes · diag(moments) · axesᵀ.
-        Numbers: ascending. Equal moments leave their axes open: those nearest to the frame's are given. Symbols: exact
+        ``about`` is the centre of mass, "com", or the "origin". The matrix is axes · diag(moments) · axesᵀ. Numbers:
+        ascending. Equal moments leave their axes open: the result has those nearest to the frame's axes. Symbols: exact
         if one principal axis is an axis of the frame, or if the characteristic polynomial factors; in the order of the
         frame's axes nearby.
 

@@ -53,7 +53,7 @@ def showmotion(model: Any, t_data: ArrayLike | None = None, q_data: ArrayLike | 
     """
     if isinstance(model, Mapping):
         if (t_data is None) != (q_data is None):
-            raise ScalarTypeError("showmotion: only one of t_data and q_data is given, expected both or neither.")
+            raise ScalarTypeError("showmotion: only one of t_data and q_data is passed, expected both or neither.")
         return _show(model, t_data, q_data, {}, options)
     if isinstance(model, (str, os.PathLike)):
         if model == "save":

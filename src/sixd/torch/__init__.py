@@ -1,9 +1,9 @@
 """The functions of sixd on tensors of PyTorch: operators with gradients, for torch.compile, vmap and CUDA graphs.
 
-The names are those of sixd: ``sixd.torch.inverse_dynamics(model, q, qd, qdd)``. Tensors on the CPU and on NVIDIA's GPUs
-are taken without a copy, float32 or float64, with leading batch dimensions that broadcast. Gradients are those of the
-functions as they are computed, by all tensors, to any order; by a configuration they have nq entries, as q has, so that
-a quaternion is a tensor of four numbers like any other. ``step`` and ``rollout`` are differentiable through time.
+The names are those of sixd: ``sixd.torch.inverse_dynamics(model, q, qd, qdd)``. Functions accept tensors on the CPU and
+on NVIDIA's GPUs without a copy, float32 or float64, with leading batch dimensions that broadcast. Gradients are exact,
+with respect to all tensors, to any order. Those with respect to a configuration have nq entries, as q has: a quaternion
+is a tensor of four numbers like any other. ``step`` and ``rollout`` are differentiable through time.
 
 PyTorch is not installed with sixd: ``pip install torch``.
 """

@@ -75,9 +75,9 @@ def evaluate(
     parameters: Mapping[str, Any] | None,
     out: Any = None,
 ) -> list[torch.Tensor]:
-    """The results of a function of the library; ``arrays`` as its signature has them, None where one was not given.
+    """The results of a function of the library; ``arrays`` as its signature has them, None for those not passed.
 
-    ``out``, if given, gets the results; then they have no gradient.
+    ``out``, if passed, receives the results; they then have no gradient.
     """
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ScalarTypeError(f"{name}: parameters is {parameters!r:.60}, expected a mapping of names to tensors.")
@@ -108,9 +108,9 @@ def evaluate(
 _ADAPTED = frozenset(name for name, declared in LIBRARY.items() if declared.adapt is not None)
 _NOTE = """
 
-    Tensors of float32 or float64, on the CPU or on a GPU, with gradients of every order; by a configuration these have
-    nq entries. ``parameters``: name -> (…, core), numbers of the model that these tensors replace, as in
-    ``sixd.compile``; differentiable, too.
+    Tensors of float32 or float64, on the CPU or on a GPU, with gradients of every order; those with respect to a
+    configuration have nq entries. ``parameters``: name -> (…, core), numbers of the model that these tensors replace,
+    as in ``sixd.compile``; differentiable, too.
     """
 
 

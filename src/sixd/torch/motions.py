@@ -40,9 +40,9 @@ def step(
     ----------
     q, qd : (…, nq), (…, nv).
     dt : the step [s], a number or a tensor (…).
-    tau : (…, nv), joint forces that are held during the step [N m or N]; none if omitted.
+    tau : (…, nv), joint forces that are held during the step [N m or N]; zero if omitted.
     t : the time [s], for constraints that prescribe a motion.
-    method : "rk4", "euler", "midpoint" or "implicit".
+    method : with fixed steps, as for ``sixd.step``.
     f_ext, forces, constraints, stabilisation : as for ``sixd.step``; f_ext (…, nb, 6) is a tensor. Elements among the
         forces are fixed at their first step with a model.
     parameters : name -> (…, core), as for ``sixd.simulate``.
@@ -53,10 +53,11 @@ def step(
 
     Notes
     -----
-    Differentiable by all tensors; by q with nq entries, also where its quaternions are not of unit length, which the
-    step makes unit. Derivatives have every order, except in steps with dry friction, rigid limits or contact, of the
-    midpoint rule, or of more than 20,000 operations: these have the first, and none by dt.
-    Nothing is checked that depends on the numbers: a state off the constraints, or not finite, is not refused.
+    Differentiable with respect to all tensors. Derivatives with respect to q have nq entries, also if its quaternions
+    are not of unit length (the step normalises them). Derivatives of every order are available, with exceptions: steps
+    with dry friction, rigid limits or contact, of the midpoint rule, or of more than 20,000 operations have only first
+    derivatives, and none with respect to dt. Values are not checked: a state off the constraints, or not finite, raises
+    no error.
     """
     _require_system("step", model)
     setting = _setting("step", method, f_ext, forces, parameters, constraints, stabilisation)
@@ -94,13 +95,13 @@ def rollout(
     constraints: str = PROJECTED,
     stabilisation: float = 20.0,
 ) -> Motion:
-    """The motion under given joint forces, or under a policy: all states, differentiable.
+    """The motion under prescribed joint forces, or under a policy: all states, differentiable.
 
     Parameters
     ----------
     q, qd : (…, nq), (…, nv), the start.
     controls : (…, steps, nv), joint forces [N m or N], each held during its step; or a function ``policy(t, q, qd)`` of
-        the time [s] and tensors, such as a network, that returns them (…, nv): then ``steps`` is needed.
+        the time [s] and tensors, such as a network, that returns them (…, nv). A policy requires ``steps``.
     dt : the step [s], a number.
     steps : the number of steps under a policy.
     t, method, f_ext, forces, parameters, constraints, stabilisation : as for ``step``.
@@ -111,9 +112,9 @@ def rollout(
 
     Notes
     -----
-    With given forces one compiled loop does all steps of all rows, another one carries the gradients back: the first
-    derivative, by the start, the forces and the parameters. Under a policy steps follow one another, each as by
-    ``step``. Of rows whose impulses were not found (friction, contact) the gradients are NaN.
+    With prescribed forces, one compiled loop computes all steps of all states, and another one propagates the gradients
+    back: first derivatives with respect to the initial state, the forces and the parameters. Under a policy, each step
+    is a call of ``step``. Gradients are NaN for states whose impulses (friction, contact) did not converge.
     """
     _require_system("rollout", model)
     setting = _setting("rollout", method, f_ext, forces, parameters, constraints, stabilisation)

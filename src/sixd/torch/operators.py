@@ -80,7 +80,7 @@ class Call(Handled):
         return self._outputs
 
     def gradient(self, by: tuple[int, ...]) -> Call:
-        """The call (x…, w…) -> gradients of w·y by the inputs of these numbers."""
+        """The call (x…, w…) -> gradients of w·y with respect to the inputs of these numbers."""
         return self._derivative("gradient", by)
 
     def derivative(self, by: tuple[int, ...]) -> Call:

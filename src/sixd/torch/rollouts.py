@@ -1,7 +1,7 @@
-"""The operator ``sixd::rollout``: many steps of many rows, and ``sixd::rollout_gradient``, the way back.
+"""The operator ``sixd::rollout``: many steps of many states, and ``sixd::rollout_gradient``, the reverse sweep.
 
-The way there records the states; the way back does each step once more from its state, and carries gradients through
-it. Both are one compiled loop (on a GPU one launch) for all steps and rows.
+The forward sweep records the states. The reverse sweep repeats each step from its state, and propagates gradients
+through it. Both are one compiled loop (on a GPU one launch) for all steps and states.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class TorchRollout(Handled):
         return [*results, state[UNSOLVED].reshape(batch)] if self.counts(q.device) else results
 
     def back(self, tensors: Sequence[torch.Tensor], dt: float, t: float) -> list[torch.Tensor]:
-        """The gradients by q, qd, controls and constants; of the records, these, and the weights of q and qd."""
+        """The gradients with respect to q, qd, controls and constants, from the records and the weights of q and qd."""
         shapes = self.records(tensors[0].device)
         *records, by_q, by_qd = *tensors[: len(shapes)], *tensors[-2:]
         arrays = tensors[len(shapes) : -2]
@@ -210,7 +210,7 @@ def _mapped_gradient(
     dimensions = [*(len(core) + 1 for core in shapes.values()), *made.dimensions[2:], 2, 2]
     moved = mapped(size, tensors, dims, dimensions)
     names = [*shapes, *made.names[2:], *(f"weight of {name}" for name in _ALONG)]
-    # records and weights have all rows
+    # records and weights have all states
     batch, whole = batch_of(names, moved, dimensions), {*range(len(shapes)), len(moved) - 2, len(moved) - 1}
     pairs = enumerate(zip(moved, dimensions, strict=True))
     given = [x.expand((*batch, *x.shape[x.ndim - n :])) if k in whole else x for k, (x, n) in pairs]

@@ -78,7 +78,7 @@ def checked_out(
             raise DeviceError(f"{where}: out is on {x.device}, expected {device}, where the arguments are.")
     if torch.is_grad_enabled() and any(x.requires_grad for x in (*tensors, *found)):
         raise ScalarTypeError(
-            f"{where}: out= was given, and a tensor has requires_grad, but what is written into out= has no gradient. "
+            f"{where}: out= was passed, and a tensor has requires_grad, but what is written into out= has no gradient. "
             f"Omit out=, or call it under torch.no_grad()."
         )
     return found

@@ -66,11 +66,11 @@ class LiveState:
 
 
 class Server:
-    """Serves ``page()`` and a state until ``close``; ``port`` 0 takes a free one."""
+    """Serves ``page()`` and a state until ``close``; ``port`` 0 chooses a free port."""
 
     def __init__(self, page: Callable[[], str], port: Any = 0) -> None:
         if isinstance(port, bool) or not isinstance(port, Integral) or not 0 <= int(port) <= 65535:
-            raise OutOfRangeError(f"view: port is {port!r}, expected a number of 0 … 65535; 0 takes a free one.")
+            raise OutOfRangeError(f"view: port is {port!r}, expected a number of 0 … 65535; 0 chooses a free port.")
         try:
             # on POSIX a port that was just closed can be reused; one in use cannot
             listener = socket.create_server((HOST, int(port)), backlog=BACKLOG)

@@ -48,7 +48,7 @@ class Viewer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on what is not shown as given: missing meshes, rows left out, records thinned."""
+        """Notes on what is not shown: missing meshes, rollouts left out, records thinned."""
         return tuple(self.scene["notes"])
 
     def show(self, q: Any) -> None:
@@ -149,7 +149,7 @@ def view(
     q : (nq,) the first configuration.
     ghost : show several motions at the same position, all but the first transparent.
     names : names of the trajectories, one each.
-    port : port of the page on 127.0.0.1; 0 takes a free one.
+    port : port of the page on 127.0.0.1; 0 chooses a free port.
     open_browser : whether to open the page; None opens it from a terminal with a display. False does not print the
         address either.
     block : True waits in this call until Ctrl-C or ``close``; False never waits. None waits at the end of a script, but
@@ -162,9 +162,9 @@ def view(
     qd : (nv,) the velocity at the start; None: at rest.
     parameters : sliders, name -> (value, lowest, highest): every symbol of a symbolic system; "mass:BODY" [kg]. Those
         named "gravity" [m/s²] and "damping" [1/s], a rate in addition to the model's own damping, are always there,
-        unless given as None.
-    dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method "rk4", "euler" or
-        "implicit", and a function as controller must be one that can be compiled.
+        unless it is None.
+    dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method has fixed
+        steps and is not "midpoint", and a function as controller must be one that can be compiled.
     trace : bodies or frames, by name, whose paths are drawn.
 
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
@@ -203,12 +203,12 @@ def view(
 
 
 def _require_usual(why: str, arguments: Mapping[str, Any]) -> None:
-    """Raise if one of these arguments was given: each is None, False, empty, or the method "rk4" otherwise."""
+    """Raise if one of these arguments is set: each is None, False, empty, or the method "rk4" otherwise."""
     for name, value in arguments.items():
         unused = value is None or value is False or (isinstance(value, (str, tuple)) and value in ("rk4", ()))
         if not unused:
             hint = "Leave it out, or view it without live=True." if name in _RECORDED else "Add live=True."
-            raise ScalarTypeError(f"view: {name} is given, but {why}. {hint}")
+            raise ScalarTypeError(f"view: {name} is set, but {why}. {hint}")
 
 
 def _announce(viewer: Viewer, open_browser: bool | None, *, is_blocking: bool = False) -> None:

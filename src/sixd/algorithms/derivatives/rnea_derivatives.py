@@ -1,8 +1,8 @@
 """Derivatives of the recursive Newton-Euler algorithm, for every joint type.
 
-Derivatives by q are along joint velocities: column d of joint j moves q_j as the velocity e_d does, in the tangent
-space. That carries all bodies beyond joint j along with the twist s, column d of S_j, and besides changes their
-velocities by xi, and their accelerations by eta - v × xi (v_p, a_p: those of the parent, in coordinates of body j):
+Derivatives with respect to q are along joint velocities: column d of joint j moves q_j as the velocity e_d does, in the
+tangent space. This moves all bodies beyond joint j with the twist s, column d of S_j. It also changes their velocities
+by xi, and their accelerations by eta - v × xi (v_p, a_p: those of the parent, in coordinates of body j):
 
     xi = v_p × s + S' qd    eta = a_p × s + v_p × xi + v_j × S' qd + S' qdd + cJ'    (': components, along e_d)
 

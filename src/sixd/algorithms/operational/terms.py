@@ -231,7 +231,7 @@ def explain(
 
 
 def dependent_error(name: str, system: System, frame: str | Stack, row: str, rank: int) -> SingularError:
-    """The error for rows that are dependent; ``row`` says where, such as " there in row (3,)"."""
+    """The error for rows that are dependent; ``row`` says where, such as " there in state (3,)"."""
     m = row_count(frame)
     what = f"frame {frame!r} cannot move in all six directions{row}"
     if not isinstance(frame, str):

@@ -1,4 +1,4 @@
-"""Checks of arguments in MATLAB's shapes: vectors, matrices and points given as columns.
+"""Checks of arguments in MATLAB's shapes: vectors, matrices, and points as columns.
 
 A vector may be a 1-D array, a list, a column or a row, and is returned as a 1-D array. Several points are the columns
 of a matrix, as in the original; a single point may be a vector, and the result is then a vector too.

@@ -27,7 +27,7 @@ class Buffer:
             except DeviceError as error:
                 raise DeviceError(
                     f"{error} An array of shape {shape} takes {self.size:,} bytes on GPU {gpu.number}. Compute fewer "
-                    f"rows at once, or record fewer steps."
+                    f"states at once, or record fewer steps."
                 ) from error
 
     @property
@@ -45,7 +45,7 @@ class Buffer:
         return self
 
     def read(self, out: Array | None = None) -> Array:
-        """Copy the array from the GPU, to ``out`` if that is given, after all work on the default stream."""
+        """Copy the array from the GPU, to ``out`` if it is passed, after all work on the default stream."""
         direct = out is not None and out.flags.c_contiguous and out.dtype == self.dtype
         x = out if out is not None and direct else np.empty(self.shape, self.dtype)
         assert x.shape == self.shape

@@ -35,7 +35,7 @@ def _local_rank(where: str) -> int | None:
 def share(where: str, count: int) -> slice:
     """The rows of this process, of that many."""
     if isinstance(count, bool) or not hasattr(count, "__index__") or count < 0:
-        raise ScalarTypeError(f"{where}: count is {count!r}, expected a whole number of at least 0, of rows.")
+        raise ScalarTypeError(f"{where}: count is {count!r}, expected a whole number of at least 0, of states.")
     total = count.__index__()
     given = [name for name in ("RANK", "WORLD_SIZE") if name in os.environ]
     if not given:

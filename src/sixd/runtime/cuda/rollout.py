@@ -43,7 +43,7 @@ class _ArrayRows(NamedTuple):
 
 class _Plan(NamedTuple):
     """Launches on arrays of known layouts: the number of rows, shapes of the results, inputs that are copied, by index,
-    with their shapes, the first and last byte of each array that is given, counted from its address, and the arrays and
+    with their shapes, the first and last byte of each array passed, counted from its address, and the arrays and
     last words of each launch."""
 
     rows: int

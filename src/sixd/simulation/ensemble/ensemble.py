@@ -96,7 +96,7 @@ def simulate_ensemble(
 def _require_workers(processes: int | None, cluster: object, chunk: int | None, retries: int) -> None:
     """Raise if the arguments about workers are invalid."""
     if processes is not None and cluster is not None:
-        raise ScalarTypeError(f"{WHERE}: processes and cluster are both given, expected one of them. Leave one out.")
+        raise ScalarTypeError(f"{WHERE}: processes and cluster are both set, expected one of them. Leave one out.")
     if cluster is not None:
         from sixd.simulation.ensemble.cluster import is_of_dask  # imports queue and concurrent.futures
 

@@ -1,6 +1,6 @@
 """``Scenario.gradient``: the cost of a motion under prescribed forces, and its gradients by the adjoint of all steps.
 
-On a GPU all rows are one block: the steps are one launch forward, and one backward.
+On a GPU all states are one block: the steps are one launch forward, and one backward.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class RolloutGradient(NamedTuple):
     """The cost of motions and its gradients; the leading dimensions … are those of the batch.
 
     cost : (…).
-    q, qd : (…, nv), by the start; by a configuration in the tangent space, measured as qd is.
+    q, qd : (…, nv), with respect to the initial state; for a configuration in the tangent space, in the units of qd.
     controls : (…, steps, nv).
     parameters : name -> (…, core).
     last_q, last_qd : (…, nq), (…, nv), the state at the end.
-    facts : "memory" [MB] of recorded states; with friction, limits, contact or method "implicit" also "unsolved", by
-        row: how many problems of impulses, or matrices of steps, had no solution; gradients of such rows are NaN.
+    facts : "memory" [MB] of recorded states; with friction, limits, contact or method "implicit" also "unsolved", for
+        each state the number of impulse problems, or matrices of steps, without a solution. Gradients of such states
+        are NaN.
     """
 
     cost: Array
@@ -112,7 +113,7 @@ def _controls(where: str, system: System, controls: ArrayLike) -> Array:
     require_unmasked(where, "controls", controls)
     taus = np.asarray(controls)
     if taus.dtype.kind not in "fiu":
-        hint = " A law of feedback can be a force element (sixd.Force)." if callable(controls) else ""
+        hint = " A feedback controller can be a force element (sixd.Force)." if callable(controls) else ""
         raise ScalarTypeError(f"{where}: controls hold {taus.dtype} values, expected real numbers.{hint}")
     if taus.ndim < 2 or taus.shape[-1] != system.nv:
         hint = "" if taus.ndim != 1 or len(taus) != system.nv else " For one step write controls[None]."
@@ -124,7 +125,7 @@ def _controls(where: str, system: System, controls: ArrayLike) -> Array:
 
 
 class _Sweeps:
-    """All rows, block by block: forward, with states recorded, and backward."""
+    """All states, block by block: forward, with states recorded, and backward."""
 
     def __init__(self, setup: Setup, pair: Pair, method: str, h: float, end: Any) -> None:
         self.setup, self.pair, self.end = setup, pair, end
@@ -147,9 +148,9 @@ class _Sweeps:
         return library.empty(self.setup.q, shape) if library.on_gpu else new_array(shape, dtype)
 
     def _plan(self) -> None:
-        """Choose the rows of a block and the steps of a piece, so that records need little memory."""
+        """Choose the states of a block and the steps of a piece, so that records need little memory."""
         pair, rows, steps = self.pair, max(self.setup.rows, 1), max(self.steps, 1)
-        step = max(sum(map(math.prod, pair.series.values())), 1) * np.dtype(self.setup.dtype).itemsize  # bytes of a row
+        step = max(sum(map(math.prod, pair.series.values())), 1) * np.dtype(self.setup.dtype).itemsize  # bytes a state
         self.block, memory = rows, MEMORY_ON_GPU
         if not self.setup.library.on_gpu:
             count, memory = threads.get_num_threads(), MEMORY
@@ -187,7 +188,7 @@ class _Sweeps:
                 self.gradients[name][rows] = x
 
     def _inputs(self, rows: slice, piece: slice) -> tuple[list[Any], Any]:
-        """The constants and tau of the rows; some have one row for all."""
+        """The constants and tau of the states; some have one value for all."""
         *constants, taus = (x if x.shape[0] == 1 else x[rows] for x in (*self.constants, self.taus))
         return constants, taus[:, piece]
 

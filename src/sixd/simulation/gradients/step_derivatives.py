@@ -33,10 +33,10 @@ _ROWS = 4096  # of a call: states times entries of a state
 class StepDerivatives(NamedTuple):
     """The derivatives of the state (q, qd, u) after a step, n = 2 nv + nu entries.
 
-    A : (…, n, n), by the state before.
-    B : (…, n, nv), by the joint forces tau.
+    A : (…, n, n), with respect to the state before the step.
+    B : (…, n, nv), with respect to the joint forces tau.
 
-    Changes of q, before and after, are in the tangent space, measured as qd is.
+    Changes of q, before and after, are in the tangent space, in the units of qd.
     """
 
     A: Array

@@ -38,7 +38,7 @@ _LOCK = Lock()
 def rollout(
     problem: Problem, method: str, dtype: str, kept: dict[Any, Any] | None = None, target: CodeTarget = cpu
 ) -> Rollout:
-    """Return the code of a method for a problem, for many steps and rows; see :func:`code_of` for ``kept``."""
+    """Return the code of a method for a problem, for many steps and states; see :func:`code_of` for ``kept``."""
 
     def make(recipe: Recipe, key: str) -> Rollout:
         return make_rollout(recipe, key, "simulate", method, problem.system.name, dtype, target)

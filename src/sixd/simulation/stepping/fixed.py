@@ -127,14 +127,14 @@ class Runner:
         self._begin(setup, h, start)
 
     def restarted(self, setup: Setup, h: Array, start: float) -> Runner:
-        """Return a runner of the same code on other rows at the time ``start``, each with its own step (rows,)."""
+        """Return a runner of the same code on other states at the time ``start``, each with its own step (rows,)."""
         other = copy.copy(self)
         other._begin(setup, h, start)
         return other
 
     def _begin(self, setup: Setup, h: float | Array, start: float) -> None:
         self.setup, self.start = setup, start
-        self._step = h  # one for all rows, or one for each
+        self._step = h  # one for all states, or one for each
         self.constants = dict(setup.constants)
         self._now = 0  # steps done
         self.state = start_of(setup, self.method)
@@ -178,7 +178,7 @@ class Runner:
         return StateRecords(np.array(marks[:kept], dtype=int) * self.h, q, qd, u, None, friction)  # type: ignore[arg-type]
 
     def _number(self, x: float | Array) -> Any:
-        """Return a number of all rows, or of each, as an array."""
+        """Return a number for all states, or for each, as an array."""
         return np.array(x, self.setup.dtype) if isinstance(x, np.ndarray) else self.setup.number(x)
 
     def run(

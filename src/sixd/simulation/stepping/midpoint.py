@@ -95,7 +95,7 @@ def iterate(
 ) -> tuple[Array, Scalar, Scalar]:  # fmt: skip
     """Return (v, left, done): the next guess of the velocity, the energy of its change, and 1 if that has not shrunk.
 
-    Newton's method with the mass matrix instead of the exact derivative. A row that is done does not change any more,
+    Newton's method with the mass matrix instead of the exact derivative. A state that is done does not change any more,
     so that it does not depend on its neighbours.
     """
     system = problem.system_with(constants)

@@ -80,4 +80,4 @@ class ExplicitMethod(NamedTuple):
         return self.step(*arguments)
 
 
-EXPLICIT = {"euler": ExplicitMethod(euler, euler_errors), "rk4": ExplicitMethod(rk4, rk4_errors)}
+EXPLICIT = {"rk4": ExplicitMethod(rk4, rk4_errors), "euler": ExplicitMethod(euler, euler_errors)}  # the default first

@@ -1,7 +1,7 @@
-"""One step of one row as a recipe of its own: what a simulation does before, in and after its first step, in one call.
+"""One step of one state as a separate recipe: what a simulation does before, in and after its first step, in one call.
 
 The middle is the recipe of :func:`make_recipe` as it is, so that the bits are those of a rollout. Before it,
-quaternions are made unit, momenta are computed, and a guard finds the rows that the general way must handle: arguments
+quaternions are made unit, momenta are computed, and a guard selects the states for the general path: arguments
 that it refuses, and states off the constraints.
 """
 
@@ -100,8 +100,8 @@ def _largest(x: Array) -> Any:
 
 
 def step_code(problem: Problem, method: str, dtype: str, form: str, kept: dict[Any, Any]) -> CallableCode:
-    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one row ("step") or of rows ("steps"). It is made
-    at the first call. See :func:`code_of` for ``kept``."""
+    """Return the code ``(q, qd, h, start, *constants) -> (q, qd)`` of one state ("step") or several ("steps"). It is
+    made at the first call. See :func:`code_of` for ``kept``."""
     return code_of(
         problem, method, dtype, form, lambda recipe: single_step(problem, method, recipe, dtype),
         lambda recipe, key: make_step(recipe, key, form, method, problem.system.name, dtype), kept,

@@ -152,7 +152,7 @@ def eliminate(
     T, V = expression(where, "T", T), expression(where, "V", V)
     if explicit is None:
         if new is not None:
-            raise ModelError(f"{where}: new is given without explicit, expected both. Give explicit={{x: …, y: …}}.")
+            raise ModelError(f"{where}: new is passed without explicit, expected both. Give explicit={{x: …, y: …}}.")
         table = solve_for(phi, q, dependent, near=near, where=where)
         y = tuple(x for x in q if x not in table)
     else:

@@ -129,7 +129,7 @@ class Equations(System):
 
     def _frame_matrix(self, name: str, algorithm: Callable[..., Any], **options: str) -> Any:
         if self.model is None:
-            raise ModelError(f"{name}: {self.name!r} is given by energies and has no frames, expected a model's.")
+            raise ModelError(f"{name}: {self.name!r} is defined by energies and has no frames, expected a model's.")
         system = ring_system(self.model, self.ring)
         return self.form.shown_rows([system.apply(name, algorithm, self.form.ring_q, **options)])
 
@@ -300,11 +300,11 @@ class Equations(System):
         raise ModelError(f"{where}: {self.name!r} are equations without bodies, expected no f_ext. Use the model.")
 
     def refusal(self, name: str) -> str:
-        """The message for a function that is not defined for a system given by energies."""
+        """The message for a function that is not defined for a system defined by energies."""
         methods = {n: f"{n.removesuffix('_derivatives')}_row" for n in LIBRARY}
         known = {n for n, method in methods.items() if LIBRARY[n].generic or hasattr(self, method)}
         names = ", ".join(sorted(known - (set() if self.drawn else {"body_poses"})))
-        return f"{name}: {self.name!r} is a system given by energies, without bodies and frames. It has {names}."
+        return f"{name}: {self.name!r} is a system defined by energies, without bodies and frames. It has {names}."
 
     def mass_matrix_row(self, q: Array) -> Array:
         """M (nv, nv)."""
@@ -331,7 +331,7 @@ class Equations(System):
         return self.evaluate(list(self.g), q)
 
     def passive_force_row(self, q: Array, qd: Array) -> Array:
-        """b (nv,); g + b of a system given by energies, since its springs are part of g."""
+        """b (nv,); g + b of a system defined by energies, since its springs are part of g."""
         return self.evaluate(list(self.b if self.model is not None else self.g + self.b), q, qd)
 
     def bias_force_row(self, q: Array, qd: Array) -> Array:

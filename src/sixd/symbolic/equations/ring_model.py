@@ -49,7 +49,7 @@ def ring_force(ring: Ring, x: Scalar) -> Poly:
 def energy_of_bodies(model: System | None, name: str, q: Array, qd: Array, per: str) -> Any:
     """Energies of the bodies of a model, or of their subtrees; raise for the equations of that name without a model."""
     if model is None:
-        raise ModelError(f"energy: {name!r} is given by energies, without bodies. Expected per='model'.")
+        raise ModelError(f"energy: {name!r} is defined by energies, without bodies. Expected per='model'.")
     return model.apply("energy", energy, q, qd, per=per)
 
 

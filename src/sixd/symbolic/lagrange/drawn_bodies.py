@@ -1,4 +1,4 @@
-"""Bodies to draw of a system given by energies: poses as SymPy functions of q, and shapes.
+"""Bodies to draw of a system defined by energies: poses as SymPy functions of q, and shapes.
 
 They do not affect the equations. ``sixd.view`` draws them, ``sixd.body_poses`` returns their poses.
 """

@@ -177,7 +177,7 @@ def rotation_of(
 ) -> Any:
     """R_WB (3, 3) from a matrix or Euler angles, checked; the identity if both are None."""
     if rotation is not None and euler is not None:
-        raise ModelError(f"{where}: rotation and euler are both given, expected one of them.")
+        raise ModelError(f"{where}: rotation and euler are both passed, expected one of them.")
     if euler is not None:
         return _from_euler(where, euler, qd)
     return sympy.eye(3) if rotation is None else _checked_rotation(where, rotation, qd)
@@ -207,7 +207,7 @@ def _inertia_matrix(where: str, inertia: ExprLike | VectorLike | MatrixLike) -> 
 
 def _require_point(where: str, is_point: bool, wanted: str) -> None:
     if not is_point:
-        raise ModelError(f"{where}: inertia is given without an orientation, expected {wanted} as well.")
+        raise ModelError(f"{where}: inertia is passed without an orientation, expected {wanted} as well.")
 
 
 def _require_no_time(where: str, p: Matrix, q: Sequence[Expr]) -> None:

@@ -186,7 +186,7 @@ def _in_ring(model: System, state: tuple[Any, ...], f_ext: ArrayLike | None, exp
         model.require_bodies("newton_euler")
         arguments.append(Argument("f_ext", f_ext, (model.nb, 6), f"nb, 6 of model {model.name!r}"))
     if getattr(model, "model", model) is None:
-        return None  # equations given by energies: the engine raises
+        return None  # equations defined by energies: the engine raises
     algorithm = RingAlgorithm(model, expressed_in)
     try:
         arrays = apply("newton_euler", partial(_required, algorithm), arguments)

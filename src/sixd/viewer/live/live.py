@@ -31,7 +31,7 @@ from sixd.viewer.scene.plots import titled_groups
 from sixd.viewer.scene.poses import display_turn, kinematics, world_poses
 from sixd.viewer.scene.scene import make_scene, measure
 
-LIVE_METHODS = tuple(dict.fromkeys(("rk4", "euler", IMPLICIT, *EXPLICIT)))  # all whose steps are those of q and qd
+LIVE_METHODS = (*EXPLICIT, IMPLICIT)  # all whose steps are those of q and qd
 _FAR = 3.0  # sizes of the mechanism by which a body has moved that leaves the first view
 _REHEARSAL, _RECORDS = 4.0, 200  # [s] of motion that decide on the floor and the first view, and records of it
 

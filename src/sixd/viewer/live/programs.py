@@ -101,7 +101,7 @@ def _known(recipe: Recipe, problem: Problem) -> Program | None:
 def _observation(problem: Problem) -> tuple[Callable[..., Array], dict[str, int]]:
     """The function (q, qd, constants) -> what is observed, as one array; and the names and sizes of its parts.
 
-    Momentum is in world axes, angular momentum about the centre of mass; a system given by energies has none.
+    Momentum is in world axes, angular momentum about the centre of mass; a system defined by energies has none.
     """
     observed = {"total": 1, "kinetic": 1, "potential": 1}
     has_momentum = tree_behind(problem.system) is not None

@@ -20,7 +20,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array, is_number, symbols_in
 
 GRAVITY, DAMPING, MASS = "gravity", "damping", "mass:"
-_MOST_GRAVITY, _MOST_DAMPING = 20.0, 5.0  # [m/s²], [1/s]: ends of the sliders that were not given
+_MOST_GRAVITY, _MOST_DAMPING = 20.0, 5.0  # [m/s²], [1/s]: default ends of the sliders
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _shown(M: Array) -> Array:
 
 
 def _hidden(numbers: Array, name: str, given: Mapping[str, Any]) -> bool:
-    """Whether there is no slider of that name: it was given as None, or the model has symbols there."""
+    """Whether there is no slider of that name: it is None, or the model has symbols there."""
     if name in given and given[name] is None:
         return True
     if not symbols_in([numbers]):

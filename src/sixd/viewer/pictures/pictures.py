@@ -45,7 +45,7 @@ def picture(
     q : (…, nq) a configuration, or several, seen by one camera; that of ``sixd.view`` if omitted.
     size, path, camera : width and height [pixels]; a .png file for a single picture; as in ``sixd.view``.
     renderer : "page": as the viewer's page, drawn in a browser of Chromium's family, which takes seconds to start;
-        "software": by NumPy, with plainer light. None takes the page if a browser works: the one that SIXD_BROWSER in
+        "software": by NumPy, with plainer light. None chooses the page if a browser works: the one that SIXD_BROWSER in
         the environment names, or one on the path.
 
     >>> import sixd
@@ -82,7 +82,7 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
     bad = np.flatnonzero(~np.isfinite(np.append(motion.q, motion.qd, axis=-1)).all(axis=-1))
     shown = motion[: bad[0]] if len(bad) else motion
     if motion.batch or not len(shown):
-        hint = " Choose one row: motion.row(0).to_video(…)." if motion.batch else ""
+        hint = " Choose one rollout: motion.row(0).to_video(…)." if motion.batch else ""
         raise errors.ModelError(f"to_video: the motion is {motion!r}, expected one with finite records.{hint}")
     if len(bad):
         text = f"to_video: the motion is not finite after t = {shown.t[-1]:g} s, where the video ends."

@@ -1,4 +1,4 @@
-"""The model whose bodies a scene draws: the one behind a system, or floating bodies for a system given by energies."""
+"""The model whose bodies a scene draws: that behind a system, or floating bodies for a system defined by energies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMALL = 0.04  # radius of the sphere that shows a body without shapes, relative
 def drawn_model(system: Any) -> Model:
     """Return the model that is drawn for a system; raise if it has no bodies, or symbols without values.
 
-    Of a system given by energies the model has only the shapes and names: the system itself computes the poses.
+    Of a system defined by energies the model has only the shapes and names: the system itself computes the poses.
     """
     require_system("view", system)
     model, bodies = tree_behind(system), getattr(system, "drawn", ())

@@ -32,7 +32,7 @@ _VISIBLE = 0.02  # [rad or m] deviation from a straight line between two kept re
 
 @dataclass(frozen=True, eq=False)
 class ShownMotion:
-    """One motion to show: times (r,), q (r, nq), and the trajectory of that row, None if it was given as arrays."""
+    """One motion to show: times (r,), q (r, nq), and the trajectory of that rollout, None if it consists of arrays."""
 
     name: str
     t: Array
@@ -44,9 +44,9 @@ class ShownMotion:
 def read_motions(
     system: System, given: Any, names: Sequence[str] | None, ghost: bool, notes: list[str]
 ) -> list[ShownMotion]:
-    """Return the motions of a trajectory, a pair (t, q), a list or a mapping of these; one for each row of a batch.
+    """Return the motions of a trajectory, a pair (t, q), a list or a mapping of these; one for each rollout of a batch.
 
-    ``notes`` gains how many rows are left out.
+    ``notes`` gains how many rollouts are left out.
     """
     found: list[ShownMotion] = []
     left_out = 0
@@ -54,7 +54,7 @@ def read_motions(
         t, q = _arrays(system, item)
         batch = q.shape[:-2]
         if not math.prod(batch):
-            raise ModelError("view: the trajectory has no rows, expected at least one.")
+            raise ModelError("view: the trajectory has no rollouts, expected at least one.")
         shown = list(islice(np.ndindex(batch), MOST_ROWS - len(found)))
         found += [_motion(name, t, q[row], item, row) for row in shown]
         left_out += math.prod(batch) - len(shown)
@@ -103,7 +103,7 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
         except (TypeError, ValueError):
             raise ScalarTypeError(
                 f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
-                f"several in a list or a dictionary. A single configuration is given by name: view(model, q=…)."
+                f"several in a list or a dictionary. Pass a single configuration by name: view(model, q=…)."
             ) from None
     if t.ndim != 1 or q.ndim < 2 or q.shape[-2:] != (len(t), system.nq):
         raise ShapeError(
@@ -121,7 +121,7 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
 
 
 def _motion(name: str, t: Array, q: Array, item: Any, row: tuple[int, ...]) -> ShownMotion:
-    """The motion of one row of an item; () is the only row of an item without a batch."""
+    """The motion of one rollout of an item; ``row`` is () for an item without a batch."""
     label = f"row {', '.join(map(str, row))}" if row else ""
     trajectory = item if isinstance(item, Trajectory) else None
     own = trajectory.row(row) if trajectory is not None and row else trajectory

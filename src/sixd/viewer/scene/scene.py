@@ -86,7 +86,7 @@ def make_scene(
 
 
 def _configuration(system: System, q: Any, motions: Sequence[ShownMotion], notes: list[str]) -> Array:
-    """The configuration that is shown first: the given one, that of a motion, or one that satisfies the constraints."""
+    """The configuration that is shown first: the argument, that of a motion, or one that satisfies the constraints."""
     if system.constraints and not motions:
         notes.append("The sliders move single joints, they do not keep the constraints.")
     if q is not None:
@@ -220,7 +220,7 @@ def _kind(joint: Joint) -> str:
 
 
 def _camera(model: Model, camera: Mapping[str, Any], turn: Array) -> dict[str, Any]:
-    """The camera, given in world axes, in the axes of the page."""
+    """The camera in the axes of the page, from world axes."""
     if not isinstance(camera, Mapping) or set(camera) - set(_CAMERA):
         raise ScalarTypeError(
             f"view: camera is {camera!r}, expected a dictionary with some of {', '.join(map(repr, _CAMERA))}."

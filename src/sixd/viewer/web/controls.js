@@ -1,4 +1,4 @@
-// Mouse, wheel and touch on the picture: one finger or the left button turns, two fingers or another button move, wheel and pinch zoom.
+// Mouse, wheel and touch on the picture: one finger or the left button rotates, two fingers or another button move, wheel and pinch zoom.
 // In a live page one finger or the left button on a body pulls it.
 
 class Controls {

@@ -55,7 +55,7 @@ class Simulation {
     this.record();
   }
 
-  // a configuration given from outside, at rest
+  // a configuration from outside, at rest
   setConfiguration(q) {
     this.q.forEach((x, i) => (this.q[i] = finite(q && q[i], x)));
     this.qd.fill(0);

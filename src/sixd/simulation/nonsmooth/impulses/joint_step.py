@@ -93,7 +93,7 @@ class JointSolver:
     def bend(
         self, stages: Stages, data: Any, v: Array, after: Array, turn: Braked, total: Array, F: Array, h: Any, when: Any
     ) -> Array:
-        """Return the displacement (nv,) by which turning rows differ from straight lines of velocity v -> after (k,).
+        """Return the displacement (nv,) by which reversing rows differ from straight lines of velocity v -> after (k,).
 
         Joints that come to rest move as computed, and others follow in the mass metric. The impulses ``total`` (k,) of
         joints that reverse and go on have other moments: friction acts one way until t1, and the other way after.
@@ -200,7 +200,7 @@ def _within(impulse: Array, bounds: Bounds) -> Array:
 
 
 def _guess(stop: Array, bounds: Bounds, W: Array) -> Array:
-    """Return a guess of the states of rows (k,) from impulses that would stop each row alone, given those of the others
+    """Return a guess of the states of rows (k,) from impulses that would stop each row alone, with those of the others
     in the last step; times the rows' responses W (k,) to their own.
 
     With the states of the last step as they were, joints that stop or reverse need a second iteration; without the
