@@ -18,6 +18,7 @@ from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, sign, where
 
+_NEAR = {"float64": 1e-6, "float32": 1e-3}  # rad/s or m/s: from the velocity that a limit leaves
 _SLOW = {"float64": 1e-10, "float32": 1e-6}  # rad/s or m/s: what the solver leaves of a joint that rests
 
 
@@ -87,6 +88,9 @@ class ContactJoints:
             lo, hi, low, high = bounds[4 * i : 4 * i + 4]
             # at the edge of sticking an impulse may be beyond its bounds by rounding, also where there is no limit
             above, below = (x[i] > hi) & (low > -NEVER), (x[i] < lo) & (high < NEVER)
+            above, below = (
+                on & (absolute(out[j] - limit) <= _NEAR[self.dtype]) for on, limit in ((above, low), (below, high))
+            )
             slow = maximum(W[i] * (hi - lo) * SLACK[self.dtype], where(hi > lo, _SLOW[self.dtype], 0))
             rests = ((x[i] > lo) & (x[i] < hi)) | (absolute(out[j]) <= slow)
             exact = where(above, low, where(below, high, where(rests, 0, out[j])))
