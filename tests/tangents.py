@@ -7,7 +7,7 @@ from sixd.simulation.gradients.adjoint_steps import COST, TAU, _forward
 from sixd.spatial.scalar import object_array
 from sixd.trace import derivative
 from sixd.trace.program import trace
-from sixd.trace.recipe import Loop
+from sixd.trace.recipe import Repeated
 from sixd.trace.replay import replay
 from sixd.trace.stages import trace_stages
 
@@ -50,9 +50,10 @@ def tangent(recipe):
         known = {name: given[name] for name in own}
         rate = {name: given[f"rate of {name}"] for name in own}
         for work in recipe.works:
-            call = work.works[0] if isinstance(work, Loop) else work
+            is_loop = isinstance(work, Repeated)
+            call = work.works[0] if is_loop else work
             names = (*work.inputs, *call.inputs[len(work.inputs) :])
-            most, when = (work.most, known[work.when] if work.when else None) if isinstance(work, Loop) else (1, None)
+            most, when = (work.most, known[work.when] if work.when else None) if is_loop else (1, None)
             inputs, along = [known[n] for n in names], [rate[n] for n in names]
             found = stages(call.program, *inputs, most=most, when=when)
             found = found if isinstance(found, tuple) else (found,)

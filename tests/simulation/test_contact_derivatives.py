@@ -14,9 +14,9 @@ import nonsmooth
 import robots
 import sixd
 from sixd.simulation.gradients.adjoint_steps import _forward
-from sixd.simulation.nonsmooth.contact import contact_step, solver
+from sixd.simulation.nonsmooth.contact import displacement, solver
 from sixd.simulation.setup import make_setup
-from sixd.trace.recipe import Loop
+from sixd.trace.recipe import Repeated
 
 H, G = 1e-3, nonsmooth.G
 BY_Q, BY_QD = 4e-8, 1e-7  # of differences
@@ -27,9 +27,9 @@ GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
 @pytest.fixture
 def exact(monkeypatch):
     """Problems are solved to rounding errors; energy that a step gains by such errors is not taken away."""
-    monkeypatch.setattr(contact_step, "_NOTHING", np.inf)
-    monkeypatch.setattr(contact_step, "_LIFTED", np.inf)
-    monkeypatch.setattr(contact_step, "_OFF", {"float64": 1e-15})
+    monkeypatch.setattr(displacement, "_NOTHING", np.inf)
+    monkeypatch.setattr(displacement, "_LIFTED", np.inf)
+    monkeypatch.setattr(displacement, "_OFF", {"float64": 1e-15})
     monkeypatch.setattr(solver, "_TOLERANCES", {"float64": (1e-12, 1e-12)})
 
 
@@ -172,13 +172,13 @@ def require_smooth(recipe, works, memory):
     their number."""
     seen = 0
     for work in works:
-        if isinstance(work, Loop) and work.smooth is None:
+        if isinstance(work, Repeated) and work.smooth is None:
             memory.update({name: memory[start] for name, start in zip(work.outputs, work.inputs, strict=True)})
             seen += require_smooth(recipe, work.works, memory)
             memory.update({name: memory[result] for name, result in zip(work.outputs, work.results, strict=True)})
             continue
         recipe.run([work], memory)
-        if isinstance(work, Loop):
+        if isinstance(work, Repeated):
             inputs = [memory[name].reshape(recipe.memory[name]) for name in (*work.outputs, *work.reads)]
             seen += 1
             for ours, name in zip(work.smooth().evaluate(*inputs), work.outputs, strict=True):

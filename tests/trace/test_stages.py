@@ -12,7 +12,7 @@ from sixd.simulation.problem import STABILISED, Problem
 from sixd.simulation.stepping.compiled_steps import make_recipe, rollout, state_shapes
 from sixd.spatial import sin, where
 from sixd.trace.program import trace
-from sixd.trace.recipe import Loop, calls_in
+from sixd.trace.recipe import Repeated, calls_in
 from sixd.trace.stages import trace_stages
 
 DOUBLE = trace(lambda x, y: (x * 2 + y, sin(y) + x), {"x": (2,), "y": (2,)})
@@ -122,7 +122,7 @@ def test_a_skipped_call(most):
         return stages(repeated, x, 0.0, flag, most=most, when=flag)[0], flag
 
     recipe = trace_stages(step, {"x": (), "flag": ()}, {})
-    assert [work.when for work in recipe.works if isinstance(work, Loop)] == ["flag"]
+    assert [work.when for work in recipe.works if isinstance(work, Repeated)] == ["flag"]
     x, index = np.geomspace(1e-3, 1e4, 21), np.arange(21)
     wanted = x / 2 if most == 1 else np.where(x / 2 < 1, x / 2, x / 2.0 ** np.ceil(np.log2(x) + 1e-9))
     roll = compiled(recipe)[0]

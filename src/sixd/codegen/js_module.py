@@ -16,7 +16,7 @@ from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
 from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
-from sixd.trace.recipe import Loop, Recipe, TableCall, Work, calls_in
+from sixd.trace.recipe import Recipe, Repeated, TableCall, Work, calls_in
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
 # its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
@@ -79,7 +79,7 @@ def _definition(name: str, program: Program) -> Iterator[str]:
 
 def _work(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
     """The statements of a work."""
-    if isinstance(work, Loop):
+    if isinstance(work, Repeated):
         yield from _loop(work, names, arrays)
     elif isinstance(work, TableCall):
         yield from _table(work, names, arrays)
@@ -87,7 +87,7 @@ def _work(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> It
         yield f"{names[id(work.program)]}({', '.join(arrays[a] for a in (*work.inputs, *work.outputs))});"
 
 
-def _loop(loop: Loop, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+def _loop(loop: Repeated, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
     """The statements of a loop."""
     outputs = [arrays[a] for a in loop.outputs]
     yield from (f"{y}.set({arrays[x]});" for y, x in zip(outputs, loop.inputs, strict=True))

@@ -34,7 +34,7 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
-from sixd.trace.recipe import Loop, Recipe, TableCall, Work
+from sixd.trace.recipe import Recipe, Repeated, TableCall, Work
 
 # results are reported as suspect if they are not finite, or, of functions that divide by the mass matrix, if they are
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
@@ -223,7 +223,7 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
     lines = [repr(parts).encode()]
 
     def describe(work: Work) -> Any:
-        if isinstance(work, Loop):
+        if isinstance(work, Repeated):
             names = work.inputs, work.outputs, work.results, work.most, work.when
             return *names, [describe(part) for part in work.works]
         if id(work.program) not in numbers:

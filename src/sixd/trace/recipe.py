@@ -59,7 +59,7 @@ class TableCall:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class Repeated:
     """Works that are repeated, at most ``most`` times: ``results`` replace the arrays ``outputs``, which begin as
     ``inputs``, until the last of them, a scalar, is 1 in every state. A state in which it is 1 no longer changes.
 
@@ -87,12 +87,12 @@ class Loop:
     rewinds: tuple[tuple[str, str], ...] = ()
 
 
-Work = ProgramCall | TableCall | Loop
+Work = ProgramCall | TableCall | Repeated
 
 
 def written_by(work: Work) -> set[str]:
     """The arrays that a work writes, those in its loops included."""
-    if not isinstance(work, Loop):
+    if not isinstance(work, Repeated):
         return {*work.outputs}
     own = {*work.outputs, *work.tape, work.made, *(array for _, array in work.rewinds)}
     return own.union(*(written_by(part) for part in work.works))
@@ -101,7 +101,7 @@ def written_by(work: Work) -> set[str]:
 def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:
     """The calls of works, those in loops included."""
     for work in works:
-        if isinstance(work, Loop):
+        if isinstance(work, Repeated):
             yield from calls_in(work.works)
         else:
             yield work
@@ -110,7 +110,7 @@ def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:
 def reads_of(work: Work) -> tuple[str, ...]:
     """The names of the arrays that a work needs from before."""
     when = () if isinstance(work, ProgramCall) or not work.when else (work.when,)
-    if not isinstance(work, Loop):
+    if not isinstance(work, Repeated):
         return *work.inputs, *when
     own = {*work.outputs, *(array for _, array in work.rewinds)}
     inside = [*(tape for tape, _ in work.rewinds), *([work.made] if work.rewinds else [])]
@@ -198,7 +198,7 @@ class Recipe:
                 x[part] = x[part] + y if is_added else y
         memory.update(zip(work.outputs, outputs, strict=True))
 
-    def _run_loop(self, work: Loop, memory: dict[str, Array], batch: Shape) -> None:
+    def _run_loop(self, work: Repeated, memory: dict[str, Array], batch: Shape) -> None:
         memory.update({name: memory[start] for name, start in zip(work.outputs, work.inputs, strict=True)})
         fixed = memory[work.when] == 0 if work.when else np.zeros((1,), dtype=bool)
         most = int(memory[work.made].max(initial=0)) if work.rewinds else work.most

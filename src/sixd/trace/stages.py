@@ -18,22 +18,22 @@ from sixd.errors import TraceError
 from sixd.gc_pause import PAUSED
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program
-from sixd.trace.recipe import Loop, ProgramCall, Recipe, Shape, TableCall, Work
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work
 
 
 class Rows(NamedTuple):
-    """An argument of ``Stages.each``: row ``index[i]`` of an array (n, …) is that of call i."""
+    """An argument of ``Stages.each``: row ``parts[i]`` of an array (n, …) is that of call i."""
 
     array: Any
-    index: Sequence[int]
+    parts: Sequence[int]
 
 
 class Into(NamedTuple):
-    """A result of ``Stages.each``: an array of n rows, of which row ``index[i]`` is the result of call i, or to which
+    """A result of ``Stages.each``: an array of n rows, of which row ``parts[i]`` is the result of call i, or to which
     that is added."""
 
     n: int
-    index: Sequence[int]
+    parts: Sequence[int]
     is_added: bool = False
 
 
@@ -69,7 +69,7 @@ class Stages:
 
         With ``most`` above 1 the call is repeated: the results replace as many of the first arrays, until the last
         result, a scalar, is 1, but at most ``most`` times. Where the scalar ``when`` is 0, the results are the first
-        arrays. See :class:`Loop`, also for ``smooth``.
+        arrays. See :class:`Repeated`, also for ``smooth``.
         """
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
@@ -104,11 +104,11 @@ class Stages:
         """
         arrays = {f"{k}": x.array if isinstance(x, Rows) else x for k, x in enumerate(arguments)}
         stored = self.store(arrays if when is None else {**arrays, "when": when})
-        parts = tuple(tuple(map(int, x.index)) if isinstance(x, (Rows, Into)) else None for x in (*arguments, *into))
+        parts = tuple(tuple(map(int, x.parts)) if isinstance(x, (Rows, Into)) else None for x in (*arguments, *into))
         names = [self._new((x.n, *slot.shape)) for x, slot in zip(into, program.outputs, strict=True)]
         added = tuple(x.is_added for x in into)
         inputs, last = stored[: len(arrays)], "".join(stored[len(arrays) :])
-        self.works.append(TableCall(program, inputs, tuple(names), parts, added, len(into[0].index), last))
+        self.works.append(TableCall(program, inputs, tuple(names), parts, added, len(into[0].parts), last))
         return self._results(names)
 
     def repeat(
@@ -122,8 +122,8 @@ class Stages:
         keeps: bool = False,
     ) -> tuple[Any, ...]:
         """The last state of a loop: ``function(*state)`` returns the next one, whose last part, a scalar, is 1 where
-        the loop has ended. It may call this object. See :class:`Loop`. ``keeps``: return a :class:`Tape` as well, at
-        the end."""
+        the loop has ended. It may call this object. See :class:`Repeated`. ``keeps``: return a :class:`Tape` as well,
+        at the end."""
         # failures within the loop are counted by a part of the state of its own
         state = 0.0, *state
         starts = {f"start {k}": x for k, x in enumerate(state)}
@@ -146,7 +146,7 @@ class Stages:
         if keeps:
             shapes = tuple(self.memory[name] for name in arrays[1])
             tape = Tape(tuple(self._new((most, *shape)) for shape in shapes), shapes, self._new(()))
-        self.works.append(Loop(inside, *arrays, most, last, smooth, read, tape.names, tape.made))
+        self.works.append(Repeated(inside, *arrays, most, last, smooth, read, tape.names, tape.made))
         count, *final = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
         if has_counts:
             self.counts.append(count)
@@ -168,7 +168,7 @@ class Stages:
         inside = tuple(self.works)
         self.works, self.known, self.slots = outer
         rewinds = tuple(zip(tape.names, kept, strict=True))
-        self.works.append(Loop(inside, starts, tuple(names), results, 1, made=tape.made, rewinds=rewinds))
+        self.works.append(Repeated(inside, starts, tuple(names), results, 1, made=tape.made, rewinds=rewinds))
         return tuple(self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True))
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
@@ -248,7 +248,7 @@ def _without_functions(works: Sequence[Work], plain: dict[int, Program] | None =
     plain = {} if plain is None else plain
 
     def stripped(work: Work) -> Work:
-        if isinstance(work, Loop):
+        if isinstance(work, Repeated):
             return replace(work, works=tuple(_without_functions(work.works, plain)), smooth=None)
         if work.program.source is None:
             return work

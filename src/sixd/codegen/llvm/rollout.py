@@ -20,7 +20,7 @@ from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
-from sixd.trace.recipe import Loop, ProgramCall, Recipe, TableCall, Work, calls_in
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
@@ -157,9 +157,9 @@ class Works:
         *starts, end = accumulate(self.count.values(), initial=0)
         self.start = dict(zip(self.count, starts, strict=True))
         # beyond the memory: the results of a call for a row of a table, which are then added to those of other rows
-        rows = [call for call in calls_in(recipe.works) if isinstance(call, TableCall) and any(call.added)]
+        added = [call for call in calls_in(recipe.works) if isinstance(call, TableCall) and any(call.added)]
         self.spare = end
-        self.end = end + max((sum(len(slot.entries) for slot in call.program.outputs) for call in rows), default=0)
+        self.end = end + max((sum(len(slot.entries) for slot in call.program.outputs) for call in added), default=0)
         self.blocks = sorted({0, *starts, end}) if apart else [0]
         for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
             size = (after - first) * type.bytes
@@ -214,7 +214,7 @@ class Works:
         code, type, slots = self.code, self.type, call.program.outputs
         moving = [k for k, starts in enumerate(call.starts) if starts is not None]
         columns = [call.starts[k] for k in moving]
-        words = [start * type.bytes for row in zip(*columns, strict=True) for start in row]  # type: ignore[arg-type]
+        words = [start * type.bytes for row in zip(*columns, strict=True) for start in row]
         table = f"table{self.tables}"
         self.tables += 1
         self.module.define_words(table, words or [0])
@@ -263,7 +263,7 @@ class Works:
 
         code.repeat(code.const(self.count[name], WORD), clear)
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: Repeated) -> None:
         """Append a loop. A row that has ended keeps its values, since its neighbours may go on."""
         code = self.code
         again, after = code.label("again"), code.label("after")
@@ -314,7 +314,7 @@ class Works:
             x = self.code.load(self.type, self.code.at(source, j * self.type.bytes), f"align {self.type.bytes}")
             self.code.do(f"store {x}, {self.code.at(target, j * self.type.bytes)}, align {self.type.bytes}")
 
-    def _runs(self, loop: Loop) -> Value | None:
+    def _runs(self, loop: Repeated) -> Value | None:
         """Which rows have not ended; None if no row ever does."""
         runs = None
         if loop.most > 1:

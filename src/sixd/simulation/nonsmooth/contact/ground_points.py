@@ -47,9 +47,11 @@ class GroundPoints:
     def __init__(self, system: System, forces: Sequence[Force], sizes: Sequence[int]) -> None:
         self.points: list[GroundPoint] = []
         self.entries: list[int] = []  # of u
+        self.sweeps = 1
         for force, own in zip(forces, state_slices(sizes), strict=True):
             if isinstance(force, RigidGround):
                 self.entries += range(own.start, own.stop)
+                self.sweeps = max(self.sweeps, force.sweeps)
                 axes = np.vstack([force.axes[0][None], force.axes[1]])
                 for frame, rows in force.points_of(system).items():
                     self.points += [

@@ -150,7 +150,9 @@ class ContactSolver:
         u = b[: 3 * k].reshape(k, 3)
         start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
         reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
-        x, _, z, y, *_, done = stages.repeat(once, *start, most=MOST, when=when, smooth=self._smooth, reads=reads)
+        x, _, z, y, *_, done = stages.repeat(
+            once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
+        )
         done = where(when > 0, done, 1)
         clean = self._part(stages, self._cleaned, x, slide, mu, pressed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
