@@ -7,6 +7,7 @@ from sixd.simulation.gradients.adjoint_steps import COST, TAU, _forward
 from sixd.spatial.scalar import object_array
 from sixd.trace import derivative
 from sixd.trace.program import trace
+from sixd.trace.recipe import Repeated
 from sixd.trace.replay import replay
 from sixd.trace.stages import trace_stages
 
@@ -49,18 +50,21 @@ def tangent(recipe):
         known = {name: given[name] for name in own}
         rate = {name: given[f"rate of {name}"] for name in own}
         for work in recipe.works:
-            when = known[work.when] if work.when else None
-            inputs, along = [known[n] for n in work.inputs], [rate[n] for n in work.inputs]
-            found = stages(work.program, *inputs, most=work.most, when=when)
+            is_loop = isinstance(work, Repeated)
+            call = work.works[0] if is_loop else work
+            names = (*work.inputs, *call.inputs[len(work.inputs) :])
+            most, when = (work.most, known[work.when] if work.when else None) if is_loop else (1, None)
+            inputs, along = [known[n] for n in names], [rate[n] for n in names]
+            found = stages(call.program, *inputs, most=most, when=when)
             found = found if isinstance(found, tuple) else (found,)
-            program = work.program
-            if work.most > 1:
+            program = call.program
+            if most > 1:
                 program = work.smooth()
                 inputs[: len(found)] = found
             moved = tuple(x * 0 for x in found)
             # dy = S_x dx + S_y dy, iterated until the contraction has converged
-            for _ in range((1 if work.most == 1 else 12) if inputs else 0):
-                along[: len(found)] = moved if work.most > 1 else along[: len(found)]
+            for _ in range((1 if most == 1 else 12) if inputs else 0):
+                along[: len(found)] = moved if most > 1 else along[: len(found)]
                 if id(program) not in pushed:
                     pushed[id(program)] = program, _pushed(program)
                 moved = stages(pushed[id(program)][1], *inputs, *along)

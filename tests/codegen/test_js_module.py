@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import recipes
 import sixd
 from sixd.codegen import js_module
 from sixd.codegen.js_module import emit_js_module
@@ -115,3 +116,21 @@ def test_programs_by_name():
     assert "</" not in text
     script = f"const s = [0], v = [0, 0]; M.programs[{json.dumps(name)}]([1, 2], [3, 4], s, v); console.log(JSON.stringify([s, v]));"
     assert run(text, script) == [[11], [4, 6]]
+
+
+def test_tables_and_loops(rng):
+    """The same numbers as in compiled code."""
+
+    def stepped(recipe, *state):
+        given = json.dumps({name: np.ravel(x).tolist() for name, x in zip(recipe.state, state, strict=True)})
+        script = f"""const start = {given};
+        for (const name in start) M.arrays[name].set(start[name]);
+        M.step();
+        console.log(JSON.stringify(Object.keys(start).map((name) => Array.from(M.arrays[name]))));"""
+        return run(emit_js_module(recipe, {}), script)
+
+    x, k = rng.normal(size=(5, 3)), rng.uniform(size=6)
+    for ours, theirs in zip(stepped(recipes.springs(), x, k), recipes.springs_by_numpy(x, k), strict=True):
+        np.testing.assert_allclose(ours, theirs.ravel(), rtol=1e-13, atol=1e-13)
+    for start in ((300.0, 0.1, 1.0, 0.0), (1e-4, 0.1, 1.0, 2.0), (300.0, 0.1, 0.0, 0.0)):
+        np.testing.assert_allclose(np.ravel(stepped(recipes.nested(), *start)), recipes.nested_by_numbers(*start))

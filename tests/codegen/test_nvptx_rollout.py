@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import nonsmooth
+import recipes
 import sixd
 from fake_gpu import Array, install
 from ptxas import assemble
@@ -198,6 +199,21 @@ def test_programs_in_the_kernel_and_as_functions(limit, dtype, gpu, rng, monkeyp
 def test_large_programs(dtype, gpu, rng, monkeypatch):
     monkeypatch.setattr(rolled, "WHEN", "always")
     compare(setup_of(sixd.zoo.pendulum(3), rng, dtype, 5), "midpoint", (1, 1))
+
+
+# tables and loops -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("make", [recipes.springs, recipes.nested])
+def test_tables_and_loops(make, dtype, gpu, rng):
+    """One function for the rows of a table, also on GPUs; bit-identical to the CPU's results."""
+    recipe = make()
+    arrays = [rng.uniform(0, 3, (33, *recipe.memory[name])).astype(dtype) for name in recipe.state]
+    key = recipe_key(recipe, dtype)
+    on_host, code = (make_rollout(recipe, key, "test", "loops", "none", dtype, target) for target in (cpu, TARGET))
+    for x, y in zip(on_gpu(code, [2], arrays), on_host(np.array([2]), arrays), strict=True):
+        assert_array_equal(x, y)
 
 
 # one step ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from sixd.runtime.machine_code import make_image
 from sixd.runtime.routine import Rollout, load_step
 from sixd.spatial import sin, where
 from sixd.trace.program import trace
-from sixd.trace.stages import ProgramCall, trace_stages
+from sixd.trace.recipe import ProgramCall
+from sixd.trace.stages import trace_stages
 
 PAIR = trace(lambda x, y: (x * 2 + y, sin(y) + x[0]), {"x": (3,), "y": ()})
 # repeated until all samples are small; one that is done does not change any more, so it depends on no other

@@ -1,6 +1,6 @@
 """Derivatives through rigid contact: of the problems of impulses and heights, compared with differences of a step.
 
-A step has kinks: a point that is more than 1e-8 m above the ground is not held, and one that is faster than 1e-6 m/s
+A step has kinks: a point that is more than 1e-7 m above the ground is not held, and one that is faster than 1e-6 m/s
 slides. Differences stay between kinks, and problems are solved more exactly for them than in a simulation.
 """
 
@@ -14,23 +14,23 @@ import nonsmooth
 import robots
 import sixd
 from sixd.simulation.gradients.adjoint_steps import _forward
-from sixd.simulation.nonsmooth.contact import heights, newton
+from sixd.simulation.nonsmooth.contact import displacement, solver
 from sixd.simulation.setup import make_setup
+from sixd.trace.recipe import Repeated
 
 H, G = 1e-3, nonsmooth.G
-BY_Q, BY_QD = 2e-9, 1e-7  # of differences
-CLOSE = 1e-4  # of differences: problems have an error of 1e-12 m/s, which is divided by the step
+BY_Q, BY_QD = 4e-8, 1e-7  # of differences
+CLOSE = 1e-3  # of differences: problems have an error of 1e-11 m/s (also of 1e-10 rad/s), divided by the step
 GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
 
 
 @pytest.fixture
 def exact(monkeypatch):
-    """Problems are solved to rounding errors."""
-    monkeypatch.setattr(heights, "CLOSE", {"float64": 1e-15})
-    monkeypatch.setattr(heights, "_SWEEPS", 5000)
-    monkeypatch.setattr(newton, "_TOLERANCES", {"float64": (1e-12,) * 3})
-    monkeypatch.setattr(newton, "TOLERANCE_OF_JOINTS", {"float64": 1e-12})
-    monkeypatch.setattr(newton, "TOLERANCE", {"float64": 1e-12})
+    """Problems are solved to rounding errors; energy that a step gains by such errors is not taken away."""
+    monkeypatch.setattr(displacement, "_NOTHING", np.inf)
+    monkeypatch.setattr(displacement, "_LIFTED", np.inf)
+    monkeypatch.setattr(displacement, "_OFF", {"float64": 1e-15})
+    monkeypatch.setattr(solver, "_TOLERANCES", {"float64": (1e-12, 1e-12)})
 
 
 def differences(model, q, qd, **options):
@@ -122,20 +122,21 @@ def cart(friction):
 
 @pytest.mark.long
 def test_joints_with_friction_and_limits_and_the_ground(exact):
-    """The mass is dragged over the ground; then the lift hits its limit within the step, and the mass the ground.
+    """The mass is dragged over the ground; then the mass hits the ground within the step, and the lift nearly its limit.
 
     A joint that rests, or leans on a limit, is at a kink.
     """
     point = {"arm": (0.3, 0, 0, 0.1)}
     forces = [sixd.RigidGround(point, friction=0.4, height=-0.1), sixd.RigidLimits()]
     require_derivatives(cart(0.1), [0.0, 0.0, 0.0], [0.5, 0.0, 0.0], 3, forces=forces)
-    forces = [sixd.RigidGround(point, friction=0.4, height=-0.2), sixd.RigidLimits()]
+    forces = [sixd.RigidGround(point, friction=0.4, height=-0.1999), sixd.RigidLimits()]
     require_derivatives(cart(0.0), [0.0, -0.0995, 0.0], [0.5, -1.0, 0.0], 0, forces=forces)
 
 
 @pytest.mark.long
 def test_many_points(exact):
-    """Twelve points on two bodies, two on each of which touch the ground."""
+    """Twelve points on two bodies, two on each of which touch the ground: one force more than velocities. With friction
+    the motion would depend on how the weight is shared, which is not determined."""
     feet = np.array([(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.02, 0.0, 0.02)])
     builder = sixd.ModelBuilder("sledge")
     builder.add_body("sledge", "world", sixd.Free(), inertia=sixd.box(0.2, 0.2, 0.1, mass=2.0))
@@ -149,7 +150,7 @@ def test_many_points(exact):
     model = dataclasses.replace(builder.build(), stiffness=20.0 * legs, damping=0.1 * legs, rest=q.copy())
     low = min(sixd.pose(model, q, "left")[:3, :3][2] @ foot + sixd.pose(model, q, "left")[2, 3] for foot in feet)
     q[6] -= low
-    ground = sixd.RigidGround({"left": feet, "right": feet}, friction=0.5)
+    ground = sixd.RigidGround({"left": feet, "right": feet}, friction=0.0)
     motion = sixd.simulate(model, q, [0, 0, 0, 0.3, 0, 0, 0, 0], 0.01, forces=ground)
     touching = (motion.contacts()[0][2][-1, :, 2] > 0).sum()
     assert touching == 4
@@ -166,6 +167,26 @@ def test_a_go2_stands(exact):
     require_derivatives(model, q, np.zeros(model.nv), 50, forces=ground)
 
 
+def require_smooth(recipe, works, memory):
+    """Compare the smooth functions of loops with the loops' results, along the first iteration of other loops; return
+    their number."""
+    seen = 0
+    for work in works:
+        if isinstance(work, Repeated) and work.smooth is None:
+            memory.update({name: memory[start] for name, start in zip(work.outputs, work.inputs, strict=True)})
+            seen += require_smooth(recipe, work.works, memory)
+            memory.update({name: memory[result] for name, result in zip(work.outputs, work.results, strict=True)})
+            continue
+        recipe.run([work], memory)
+        if isinstance(work, Repeated):
+            inputs = [memory[name].reshape(recipe.memory[name]) for name in (*work.outputs, *work.reads)]
+            seen += 1
+            for ours, name in zip(work.smooth().evaluate(*inputs), work.outputs, strict=True):
+                expected = memory[name].reshape(recipe.memory[name])
+                assert_allclose(ours, expected, rtol=0, atol=1e-9)  # impulses [N s] are solved to 1e-10 m/s
+    return seen
+
+
 def test_derivatives_are_functions_with_the_same_values():
     """With the results of a repeated call as input, its smooth function returns them."""
     for model, ground, q in (sphere(), box()):
@@ -173,20 +194,8 @@ def test_derivatives_are_functions_with_the_same_values():
             setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
             recipe = _forward(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
-            memory = {name: np.asarray(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
-            seen = 0
-            for work in recipe.works:
-                inputs = [memory[name] for name in work.inputs]
-                for _ in range(work.most):
-                    found = work.program.evaluate(*inputs)
-                    inputs[: len(found)] = found
-                    if work.most > 1 and found[-1] == 1:
-                        break
-                memory |= dict(zip(work.outputs, found, strict=True))
-                if work.smooth is not None and work.most > 1:
-                    seen += 1
-                    for ours, theirs in zip(work.smooth().evaluate(*inputs), found, strict=True):
-                        assert_allclose(ours, theirs, rtol=0, atol=1e-9)  # impulses [N s] are solved to 1e-10 m/s
+            memory = {name: np.ravel(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
+            seen = require_smooth(recipe, recipe.works, memory)
             assert seen >= 3
 
 

@@ -48,7 +48,7 @@ def test_a_box_slides_down_an_incline():
     motion = sixd.simulate(box, q, None, 1.0, forces=sixd.RigidGround({"box": points}, friction=0.5, normal=normal))
     went = (motion.q[:, 4:] - motion.q[0, 4:]) @ [np.cos(angle), 0, -np.sin(angle)]
     expected = G * (np.sin(angle) - 0.5 * np.cos(angle)) * motion.t**2 / 2
-    assert np.abs(went - expected).max() <= 1e-9  # of 2 mm
+    assert np.abs(went - expected).max() <= 3e-7  # of 2 mm: 1e-10 m/s are left in a step of 1 ms
 
 
 @pytest.mark.long

@@ -51,7 +51,9 @@ def test_a_tumbling_box_obeys_the_laws(restitution, friction, rng):
     h = motion.facts["dt"]
     change = np.diff(world_velocity(motion), axis=0)
     impulse = forces[1:].sum(axis=1) * h - [0, 0, 1.5 * G * h]
-    np.testing.assert_allclose(1.5 * change, impulse, atol=2e-9)  # velocities rotate with the body: RK4's own error
+    np.testing.assert_allclose(
+        1.5 * change, impulse, atol=1e-7
+    )  # energy that a step would gain is taken from velocities
     normal, tangent = forces[..., 2], np.linalg.norm(forces[..., :2], axis=-1)
     assert normal.min() >= 0
     assert (tangent <= friction * normal * (1 + 1e-9)).all()
@@ -357,7 +359,7 @@ def test_a_light_foot_under_a_stiff_spring(stiffness, damping, dt):
     motion = sixd.simulate(builder.build(), None, None, 3.0, dt=dt, method="implicit", forces=ground)
     (_, points, forces), *_ = motion.contacts()
     assert np.abs(points).max() < 1e-9
-    assert_allclose(forces[-1, 0], [0, 0, 10.01 * 9.81], rtol=1e-9, atol=1e-12)
+    assert_allclose(forces[-1, 0], [0, 0, 10.01 * 9.81], rtol=1e-8, atol=1e-12)  # 1e-10 m/s are left
     assert_allclose(motion.q[-1, 1], 10 * 9.81 / stiffness, rtol=1e-7)
 
 
@@ -371,7 +373,7 @@ def test_a_spring_between_two_branches(stiffness, dt):
     builder.add_body("above", "world", sixd.Prismatic("z"), placement=at, inertia=sixd.point(10.0))
     forces = RigidGround({"below": (0, 0, 0)}), sixd.SpringDamper("below", "above", stiffness, stiffness / 50, 0.5)
     motion = sixd.simulate(builder.build(), None, None, 3.0, dt=dt, method="implicit", forces=forces)
-    assert_allclose(motion.q[-1], [0, -10 * G / stiffness], atol=1e-9)
+    assert_allclose(motion.q[-1], [0, -10 * G / stiffness], atol=1e-8)  # heights below 1e-9 m are left
     assert motion.facts["unsolved"] == 0
 
 

@@ -16,7 +16,7 @@ from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
 from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
-from sixd.trace.stages import ProgramCall, Recipe
+from sixd.trace.recipe import Recipe, Repeated, TableCall, Work, calls_in
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
 # its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
@@ -27,7 +27,7 @@ WHOLE, PART = 1000, 400
 
 def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:
     """The body of a JavaScript function that returns the step of a recipe and programs by name; see above."""
-    every = {id(work.program): work.program for work in recipe.works}
+    every = {id(program): program for program in recipe.programs}
     every |= {id(program): program for program in programs.values()}
     names = {key: f"f{k}" for k, key in enumerate(every)}
     arrays = {name: f"a{k}" for k, name in enumerate(recipe.memory)}
@@ -36,8 +36,8 @@ def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:
         lines.append(f"const {arrays[name]} = new Float64Array({math.prod(shape)});")
     for key, program in every.items():
         lines += _definition(names[key], program)
-    lines += ["function step() {", *(line for work in recipe.works for line in _call(work, names, arrays))]
-    lines += [*_replacement(recipe, arrays), "}"]
+    step = [line for work in recipe.works for line in _work(work, names, arrays)]
+    lines += [*_tables(recipe, arrays), "function step() {", *step, *_replacement(recipe, arrays), "}"]
     known = ", ".join(f"{_word(name)}: {arrays[name]}" for name in (*recipe.state, *recipe.constants))
     more = ", ".join(f"{_word(name)}: {names[id(program)]}" for name, program in programs.items())
     lines.append(f"return {{ arrays: {{ {known} }}, step, programs: {{ {more} }} }};")
@@ -77,24 +77,88 @@ def _definition(name: str, program: Program) -> Iterator[str]:
 # the step -----------------------------------------------------------------------------------------
 
 
-def _call(work: ProgramCall, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
-    """The statements of one call; a repeated one works on its outputs, which begin as its first inputs."""
-    name, outputs = names[id(work.program)], [arrays[a] for a in work.outputs]
-    inputs = [arrays[a] for a in work.inputs]
-    if work.most == 1 and not work.when:
-        yield f"{name}({', '.join((*inputs, *outputs))});"
-        return
-    yield from (f"{y}.set({x});" for y, x in zip(outputs, inputs, strict=False))
-    inside = f"{name}({', '.join((*outputs, *inputs[len(outputs) :], *outputs))});"
-    if work.most > 1:
-        inside = f"for (let k = 0; k < {work.most}; k++) {{ {inside} if ({outputs[-1]}[0] === 1) break; }}"
-    yield f"if ({arrays[work.when]}[0] !== 0) {inside}" if work.when else inside
+def _work(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+    """The statements of a work."""
+    if isinstance(work, Repeated):
+        yield from _loop(work, names, arrays)
+    elif isinstance(work, TableCall):
+        yield from _table(work, names, arrays)
+    else:
+        yield f"{names[id(work.program)]}({', '.join(arrays[a] for a in (*work.inputs, *work.outputs))});"
+
+
+def _loop(loop: Repeated, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+    """The statements of a loop."""
+    outputs = [arrays[a] for a in loop.outputs]
+    yield from (f"{y}.set({arrays[x]});" for y, x in zip(outputs, loop.inputs, strict=True))
+    if loop.when:
+        yield f"if ({arrays[loop.when]}[0] !== 0)"
+    yield f"for (let k = 0; k < {loop.most}; k++) {{"
+    for work in loop.works:
+        yield from _work(work, names, arrays)
+    yield from _moves([(arrays[x], y) for x, y in zip(loop.results, outputs, strict=True)])
+    yield f"if ({outputs[-1]}[0] === 1) break;" if loop.most > 1 else ""
+    yield "}"
+
+
+def _moves(pairs: list[tuple[str, str]]) -> Iterator[str]:
+    """Copies of arrays (source, target); those that are also targets are read before any is written."""
+    pairs = [(x, y) for x, y in pairs if x != y]
+    targets = {y for _, y in pairs}
+    copied = {x: f"b{k}" for k, (x, _) in enumerate(pairs) if x in targets}
+    yield from (f"const {copy} = {x}.slice();" for x, copy in copied.items())
+    yield from (f"{y}.set({copied.get(x, x)});" for x, y in pairs)
+
+
+def _table_name(call: TableCall, arrays: Mapping[str, str]) -> str:
+    return f"table_{arrays[call.outputs[0]]}"
+
+
+def _tables(recipe: Recipe, arrays: Mapping[str, str]) -> Iterator[str]:
+    """The parts of arrays of each row of a table, and a place for results that are added."""
+    for call in calls_in(recipe.works):
+        if not isinstance(call, TableCall):
+            continue
+        slots = (*call.program.inputs, *call.program.outputs)
+        added = (*(False for _ in call.inputs), *call.added)
+        own = [
+            arrays[a] if starts is None else f"{arrays[a]}.subarray({{}}, {{}})"
+            for a, starts in zip((*call.inputs, *call.outputs), call.starts, strict=True)
+        ]
+        rows = []
+        for row in range(call.rows):
+            parts = [
+                text if starts is None else text.format(starts[row], starts[row] + len(slot.entries))
+                for text, starts, slot in zip(own, call.starts, slots, strict=True)
+            ]
+            targets = [p if not a else "null" for p, a in zip(parts, added, strict=True)]
+            sums = [p for p, a in zip(parts, added, strict=True) if a]
+            rows.append(f"[[{', '.join(targets)}], [{', '.join(sums)}]]")
+        yield f"const {_table_name(call, arrays)} = [{', '.join(rows)}];"
+        for k, (slot, is_added) in enumerate(zip(slots, added, strict=True)):
+            if is_added:
+                name = _table_name(call, arrays)
+                yield f"const {name}_{k} = new Float64Array({len(slot.entries)});"
+                yield f"for (const row of {name}) row[0][{k}] = {name}_{k};"
+
+
+def _table(call: TableCall, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+    """The statements of calls for the rows of a table."""
+    name = _table_name(call, arrays)
+    for a, is_added in zip(call.outputs, call.added, strict=True):
+        if is_added or call.when:
+            yield f"{arrays[a]}.fill(0);"
+    if call.when:
+        yield f"{name}.forEach((row, k) => {{ if ({arrays[call.when]}[k] === 0) return;"
+    else:
+        yield f"{name}.forEach((row) => {{"
+    yield f"{names[id(call.program)]}(...row[0]);"
+    added = [len(call.inputs) + k for k, is_added in enumerate(call.added) if is_added]
+    for sum_number, k in enumerate(added):
+        yield f"{name}_{k}.forEach((x, j) => {{ row[1][{sum_number}][j] += x; }});"
+    yield "});"
 
 
 def _replacement(recipe: Recipe, arrays: Mapping[str, str]) -> Iterator[str]:
-    """The next state in the arrays of the state; results that are states themselves are copied first."""
-    pairs = [(arrays[name], arrays[result]) for name, result in zip(recipe.state, recipe.results, strict=True)]
-    states = {name for name, _ in pairs}
-    copied = {result: f"b{k}" for k, (name, result) in enumerate(pairs) if result in states and result != name}
-    yield from (f"const {copy} = {result}.slice();" for result, copy in copied.items())
-    yield from (f"{name}.set({copied.get(result, result)});" for name, result in pairs if name != result)
+    """The next state in the arrays of the state."""
+    yield from _moves([(arrays[x], arrays[y]) for x, y in zip(recipe.results, recipe.state, strict=True)])

@@ -34,7 +34,7 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
-from sixd.trace.stages import Recipe
+from sixd.trace.recipe import Recipe, Repeated, TableCall, Work
 
 # results are reported as suspect if they are not finite, or, of functions that divide by the mass matrix, if they are
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
@@ -114,7 +114,7 @@ def _no_program() -> Program:
 
 
 def _warn_if_long(work: CompileUnit, program: Program | Recipe) -> None:
-    parts = [program] if isinstance(program, Program) else {id(w.program): w.program for w in program.works}.values()
+    parts = [program] if isinstance(program, Program) else program.programs
     seconds = sum(part.operations * (_MARKED if part.marks else _UNMARKED) for part in parts)
     if seconds > _LONG:
         warnings.warn(
@@ -221,11 +221,18 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
         recipe.recorded, recipe.backwards,
     )  # fmt: skip
     lines = [repr(parts).encode()]
-    for work in recipe.works:
+
+    def describe(work: Work) -> Any:
+        if isinstance(work, Repeated):
+            names = work.inputs, work.outputs, work.results, work.most, work.when
+            return *names, [describe(part) for part in work.works]
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)
             lines.append(graph_text(work.program))
-        lines.append(repr((numbers[id(work.program)], work.inputs, work.outputs, work.most, work.when)).encode())
+        table = (work.starts, work.added, work.rows, work.when) if isinstance(work, TableCall) else ()
+        return numbers[id(work.program)], work.inputs, work.outputs, table
+
+    lines.append(repr([describe(work) for work in recipe.works]).encode())
     return disk.digest(dtype, *lines)
 
 

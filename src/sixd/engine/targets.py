@@ -20,7 +20,7 @@ from sixd.runtime.cuda.routine import DeviceRoutine
 from sixd.runtime.machine_code import Image, make_image
 from sixd.runtime.routine import Rollout, Routine, load_step
 from sixd.trace.program import Program
-from sixd.trace.stages import Recipe
+from sixd.trace.recipe import Recipe
 
 
 def _no_caller(*_: Any) -> Any:

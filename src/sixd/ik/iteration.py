@@ -25,7 +25,8 @@ from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt,
 from sixd.trace.derivative import directional
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
-from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Stages, trace_stages
 
 RUNNING, REACHED, STALLED, STATIONARY = 0, 1, 2, 3  # status of a sample
 _PENALTY = {"float64": 1e4, "float32": 1e2}  # ρ: multipliers gain four digits in each update

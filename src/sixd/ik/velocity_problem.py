@@ -19,7 +19,8 @@ from sixd.runtime.routine import Rollout
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, maximum, minimum, sqrt
 from sixd.trace.program import Program, trace
-from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Stages, trace_stages
 
 _PENALTY, _UPDATES = 1e4, 3  # of constraints: multipliers gain four digits in each
 _NUMBERS = ("damping", "posture weight", "gain", "dt")

@@ -98,7 +98,7 @@ def _below_ground(setup: Setup) -> str | None:
     points = GroundPoints(problem.system, problem.forces, problem.sizes)
     lowest, frame = 0.0, ""
     for row in some_rows(setup.rows) if setup.rows else ():
-        heights = np.asarray(points.heights(problem.system, setup.q[row].astype(float)), dtype=float)
+        heights = np.asarray(points.places(problem.system, setup.q[row].astype(float))[0], dtype=float)
         i = int(np.argmin(heights))
         if heights[i] < lowest:
             lowest, frame = float(heights[i]), points.points[i].frame

@@ -37,8 +37,9 @@ def replay(program: Program, arrays: Sequence[Any]) -> tuple[Any, ...]:
             known[node.index] = node.value
         elif node.op is not Op.INPUT:
             known[node.index] = apply(node.op, *(known[a.index] for a in node.args))
-    return tuple(_shaped([known[e.index] for e in slot.entries], slot.shape) for slot in program.outputs)
+    return tuple(shaped([known[e.index] for e in slot.entries], slot.shape) for slot in program.outputs)
 
 
-def _shaped(entries: list[Any], shape: tuple[int, ...]) -> Array | Any:
+def shaped(entries: list[Any], shape: tuple[int, ...]) -> Array | Any:
+    """Entries as an array of a shape; the one entry of a scalar."""
     return object_array(entries, shape) if shape else entries[0]

@@ -1,4 +1,4 @@
-"""Recipes: one step as a sequence of calls of programs, some called several times, on named arrays in memory.
+"""Tracing a step as a recipe: a sequence of calls of programs, tables and loops on named arrays in memory.
 
 A Runge-Kutta step evaluates one long function four times. Traced as a whole it would hold four copies; here the
 function is a program of its own, calls of it are part of the step's trace, and the operations between two calls form a
@@ -8,94 +8,41 @@ short program. Independent of robots and targets.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sixd.body_marks import listening
 from sixd.errors import TraceError
 from sixd.gc_pause import PAUSED
-from sixd.spatial.scalar import Array
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program
-
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ProgramCall:
-    """One call of a program: the names of the arrays in memory that it reads and writes, in the program's order.
-
-    With ``most`` above 1 the call is repeated: the outputs replace as many of the first inputs, until the last output,
-    a scalar, is 1 in every state, but at most ``most`` times. ``when``, if any, names a scalar: where it is 0 in every
-    state, the call is left out, and the outputs are the first inputs. The program must therefore return its first
-    inputs unchanged in a state where the scalar is 0.
-
-    ``smooth()``, for derivatives of a repeated call, makes a program with the same inputs and as many outputs. With the
-    final outputs in place of the first inputs, it computes them once more as a smooth function: of the other inputs
-    alone, or as the fixed point of the iterations.
-    """
-
-    program: Program
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    most: int = 1
-    when: str = ""
-    smooth: Callable[[], Program] | None = None
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work
 
 
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """The calls of one step in order. ``memory`` has the name and shape of every array. ``state``, ``constants`` and
-    ``series`` are its inputs; ``results`` are the arrays of the next state, in the order of ``state``.
+class Rows(NamedTuple):
+    """An argument of ``Stages.each``: row ``parts[i]`` of an array (n, …) is that of call i."""
 
-    A series has one entry for each record, read before the steps that lead to the record. ``recorded`` are the arrays
-    that records hold: the whole state unless others are named. Of other parts of the state the last value is kept.
-    ``backwards``: records are made from the last to the first.
+    array: Any
+    parts: Sequence[int]
 
-    ``guard``, if any, names a scalar that one of the first calls computes: unless it is 1, code for a single state
-    leaves the step to its caller.
-    """
 
-    memory: Mapping[str, Shape]
-    state: tuple[str, ...]
-    constants: tuple[str, ...]
-    works: tuple[ProgramCall, ...]
-    results: tuple[str, ...]
-    guard: str = ""
-    series: tuple[str, ...] = ()
-    recorded: tuple[str, ...] | None = None
-    backwards: bool = False
+class Into(NamedTuple):
+    """A result of ``Stages.each``: an array of n rows, of which row ``parts[i]`` is the result of call i, or to which
+    that is added."""
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs."""
-        return (*self.state, *self.constants, *self.series)
+    n: int
+    parts: Sequence[int]
+    is_added: bool = False
 
-    @property
-    def outputs(self) -> dict[str, bool]:
-        """The arrays that a rollout returns, the state first, and whether each has an entry for every record."""
-        recorded = self.state if self.recorded is None else self.recorded
-        return {name: name in recorded for name in (*self.state, *recorded)}
 
-    @property
-    def operations(self) -> int:
-        """Number of operations of one step; a repeated call counts once."""
-        return sum(work.program.operations for work in self.works)
+class Tape(NamedTuple):
+    """What a loop kept before each iteration: names of arrays in memory, their shapes, and the number of iterations."""
 
-    def evaluate(self, *arrays: Any) -> tuple[Array, ...]:
-        """The next state for NumPy arrays with leading batch dimensions: the reference for every target."""
-        memory = dict(zip(self.inputs, (np.asarray(a, dtype=float) for a in arrays), strict=True))
-        for work in self.works:
-            inputs = [memory[name] for name in work.inputs]
-            for _ in range(work.most):
-                outputs = work.program.evaluate(*inputs)
-                inputs[: len(outputs)] = outputs
-                if work.most > 1 and (outputs[-1] == 1).all():
-                    break
-            memory |= dict(zip(work.outputs, outputs, strict=True))
-        return tuple(memory[name] for name in self.results)
+    names: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    made: str
 
 
 class Stages:
@@ -104,7 +51,7 @@ class Stages:
 
     def __init__(self, dtype: str = "float64") -> None:
         self.graph = Graph(dtype)
-        self.works: list[ProgramCall] = []
+        self.works: list[Work] = []
         self.memory: dict[str, Shape] = {}
         self.slots: dict[str, Slot] = {}  # arrays that programs between calls can read: inputs, or results of calls
         self.counts: list[Any] = []  # scalars that count what failed in the step, for the step to sum up
@@ -116,18 +63,113 @@ class Stages:
         *arrays: Any,
         most: int = 1,
         when: Any = None,
-        smooth: Callable[[], Program] | None = None,
+        smooth: Callable[[], Program | Recipe] | None = None,
     ) -> Any:
-        """The results of a call; see :class:`ProgramCall` for ``most``, ``smooth`` and ``when``, a scalar here."""
+        """The results of a call.
+
+        With ``most`` above 1 the call is repeated: the results replace as many of the first arrays, until the last
+        result, a scalar, is 1, but at most ``most`` times. Where the scalar ``when`` is 0, the results are the first
+        arrays. See :class:`Repeated`, also for ``smooth``.
+        """
         if len(arrays) != len(program.inputs):
             raise TraceError(f"stages: got {len(arrays)} arrays, expected {len(program.inputs)}.")
-        own = dict(zip((s.name for s in program.inputs), arrays, strict=True))
-        stored = self.store(own if when is None else {**own, "when": when})
-        inputs = stored[: len(own)]
+        if most == 1 and when is None:
+            own = dict(zip((s.name for s in program.inputs), arrays, strict=True))
+            return self._call(program, self.store(own))
+        count = len(program.outputs)
+        self.store({f"argument {k}": x for k, x in enumerate(arrays)})  # by one program
+        known = self.kept(*arrays[count:])
+
+        def once(*state: Any) -> Sequence[Any]:
+            after = self(program, *state, *known)
+            return [after] if count == 1 else after
+
+        results = self.repeat(once, *arrays[:count], most=most, when=when, smooth=smooth, reads=known)
+        return results[0] if count == 1 else results
+
+    def _call(self, program: Program, inputs: Sequence[str]) -> Any:
         names = [self._new(slot.shape) for slot in program.outputs]
-        self.works.append(ProgramCall(program, inputs, tuple(names), most, "".join(stored[len(own) :]), smooth))
-        results = [self.input(name, slot.shape) for name, slot in zip(names, program.outputs, strict=True)]
+        self.works.append(ProgramCall(program, tuple(inputs), tuple(names)))
+        return self._results(names)
+
+    def _results(self, names: Sequence[str]) -> Any:
+        """Arrays of the memory, or the only one, as inputs of the trace."""
+        results = [self.input(name, self.memory[name]) for name in names]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def each(self, program: Program, *arguments: Any, into: Sequence[Into], when: Any = None) -> Any:
+        """The results of a call for each row of a table; arguments are :class:`Rows`, or arrays for every call.
+
+        ``when``, if any, is an array with an entry for each row; see :class:`TableCall`.
+        """
+        arrays = {f"{k}": x.array if isinstance(x, Rows) else x for k, x in enumerate(arguments)}
+        stored = self.store(arrays if when is None else {**arrays, "when": when})
+        parts = tuple(tuple(map(int, x.parts)) if isinstance(x, (Rows, Into)) else None for x in (*arguments, *into))
+        names = [self._new((x.n, *slot.shape)) for x, slot in zip(into, program.outputs, strict=True)]
+        added = tuple(x.is_added for x in into)
+        inputs, last = stored[: len(arrays)], "".join(stored[len(arrays) :])
+        self.works.append(TableCall(program, inputs, tuple(names), parts, added, len(into[0].parts), last))
+        return self._results(names)
+
+    def repeat(
+        self,
+        function: Callable[..., Sequence[Any]],
+        *state: Any,
+        most: int,
+        when: Any = None,
+        smooth: Callable[[], Program | Recipe] | None = None,
+        reads: Sequence[Any] = (),
+        keeps: bool = False,
+    ) -> tuple[Any, ...]:
+        """The last state of a loop: ``function(*state)`` returns the next one, whose last part, a scalar, is 1 where
+        the loop has ended. It may call this object. See :class:`Repeated`. ``keeps``: return a :class:`Tape` as well,
+        at the end."""
+        # failures within the loop are counted by a part of the state of its own
+        state = 0.0, *state
+        starts = {f"start {k}": x for k, x in enumerate(state)}
+        stored = self.store(starts if when is None else {**starts, "when": when})
+        read = self.store({f"read {k}": x for k, x in enumerate(reads)})
+        outer = self.works, self.counts, dict(self.known), dict(self.slots)
+        names = [self._new(np.shape(x)) for x in state]
+        self.works, self.counts = [], []
+        count, *now = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        after = function(*now)
+        after = sum(self.counts, count), *after
+        results = self.store({f"next {k}": x for k, x in enumerate(after)})
+        inside, has_counts = tuple(self.works), bool(self.counts)
+        # what was computed in the loop may not have been computed at all
+        self.works, self.counts, self.known, self.slots = outer
+        starts_of, parts = stored[: len(state)], slice(0 if has_counts else 1, None)
+        last = "".join(stored[len(state) :])
+        arrays = starts_of[parts], tuple(names[parts]), results[parts]
+        tape = Tape((), (), "")
+        if keeps:
+            shapes = tuple(self.memory[name] for name in arrays[1])
+            tape = Tape(tuple(self._new((most, *shape)) for shape in shapes), shapes, self._new(()))
+        self.works.append(Repeated(inside, *arrays, most, last, smooth, read, tape.names, tape.made))
+        count, *final = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        if has_counts:
+            self.counts.append(count)
+        if keeps:
+            first = int(has_counts)
+            final.append(Tape(tape.names[first:], tape.shapes[first:], tape.made))
+        return tuple(final)
+
+    def rewind(self, function: Callable[..., Sequence[Any]], *state: Any, tape: Tape) -> tuple[Any, ...]:
+        """The last state of a loop back through a tape: ``function(kept, *state)`` returns the next one, where ``kept``
+        are the arrays before an iteration of the other loop, from its last to its first."""
+        starts = self.store({f"start {k}": x for k, x in enumerate(state)})
+        outer = self.works, dict(self.known), dict(self.slots)
+        kept, names = ([self._new(shape) for shape in shapes] for shapes in (tape.shapes, map(np.shape, state)))
+        self.works = []
+        before = [self.input(name, shape) for name, shape in zip(kept, tape.shapes, strict=True)]
+        now = [self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True)]
+        results = self.store({f"next {k}": x for k, x in enumerate(function(before, *now))})
+        inside = tuple(self.works)
+        self.works, self.known, self.slots = outer
+        rewinds = tuple(zip(tape.names, kept, strict=True))
+        self.works.append(Repeated(inside, starts, tuple(names), results, 1, made=tape.made, rewinds=rewinds))
+        return tuple(self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True))
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
         """The arrays as new inputs of the trace: they are computed now and read from memory later.
@@ -144,7 +186,7 @@ class Stages:
         for label, array in arrays.items():
             entries = self.graph.entries(array)
             key = np.shape(array), tuple(e.index for e in entries)
-            if entries and key in self.known:
+            if key in self.known:
                 stored[label] = self.known[key]
             else:
                 missing.append(Slot(label, np.shape(array), entries))
@@ -201,8 +243,17 @@ def trace_stages(
     return Recipe(stages.memory, tuple(state), tuple(constants), tuple(works), results, series=tuple(series))
 
 
-def _without_functions(works: Sequence[ProgramCall]) -> list[ProgramCall]:
-    """The calls without smooth programs, of programs without sources; a program that is called twice stays one."""
-    traced = {id(work.program): work.program for work in works if work.program.source is not None}
-    plain = {key: replace(program, source=None) for key, program in traced.items()}
-    return [replace(work, program=plain.get(id(work.program), work.program), smooth=None) for work in works]
+def _without_functions(works: Sequence[Work], plain: dict[int, Program] | None = None) -> list[Work]:
+    """The works without smooth programs, of programs without sources; a program that is called twice stays one."""
+    plain = {} if plain is None else plain
+
+    def stripped(work: Work) -> Work:
+        if isinstance(work, Repeated):
+            return replace(work, works=tuple(_without_functions(work.works, plain)), smooth=None)
+        if work.program.source is None:
+            return work
+        if id(work.program) not in plain:
+            plain[id(work.program)] = replace(work.program, source=None)
+        return replace(work, program=plain[id(work.program)])
+
+    return [stripped(work) for work in works]

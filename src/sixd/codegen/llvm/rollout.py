@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
-from sixd.trace.stages import ProgramCall, Recipe
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
@@ -147,16 +147,19 @@ class Works:
         self.code, self.write_body = FunctionBody(module), write
         self.rows = rows(self.code, type)
         self.names: dict[int, str] = {}
-        for work in recipe.works:
-            if id(work.program) not in self.names and not inlined(work.program):
-                self.names[id(work.program)] = name = f"program{len(self.names)}"
-                _define_program(module, work.program, type, name, write)
+        self.tables = 0
+        in_tables = {id(call.program) for call in calls_in(recipe.works) if isinstance(call, TableCall)}
+        for program in recipe.programs:
+            if id(program) in in_tables or not inlined(program):
+                self.names[id(program)] = name = f"program{len(self.names)}"
+                _define_program(module, program, type, name, write)
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
         *starts, end = accumulate(self.count.values(), initial=0)
         self.start = dict(zip(self.count, starts, strict=True))
-        # beyond the memory: the results of a repeated program, which then replace its own inputs
-        repeated = [sum(self.count[name] for name in work.outputs) for work in recipe.works if work.most > 1]
-        self.spare, self.end = end, end + max(repeated, default=0)
+        # beyond the memory: the results of a call for a row of a table, which are then added to those of other rows
+        added = [call for call in calls_in(recipe.works) if isinstance(call, TableCall) and any(call.added)]
+        self.spare = end
+        self.end = end + max((sum(len(slot.entries) for slot in call.program.outputs) for call in added), default=0)
         self.blocks = sorted({0, *starts, end}) if apart else [0]
         for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
             size = (after - first) * type.bytes
@@ -184,68 +187,158 @@ class Works:
         """Write an array of all rows to a record of array k of the function."""
         self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
 
-    def copy(self, sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
-        """Copy arrays; all are read before any is written, since a state may be the next value of another."""
+    def copy(self, sources: tuple[str, ...], targets: tuple[str, ...], rows: Value | None = None) -> None:
+        """Copy arrays, of these rows alone if given; those that are also targets are read before any is written."""
+
+        def read(source: str, target: str) -> list[Value]:
+            new = [self.get(self.start[source] + j) for j in range(self.count[source])]
+            return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
+
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
-        values = [[self.get(self.start[s] + j) for j in range(self.count[s])] for s, _ in pairs]
-        for (_, target), column in zip(pairs, values, strict=True):
-            for j, value in enumerate(column):
+        early = {s: read(s, t) for s, t in pairs if s in targets}
+        for source, target in pairs:
+            for j, value in enumerate(early[source] if source in early else read(source, target)):
                 self.put(value, self.start[target] + j)
 
-    def _move(self, sources: list[int], targets: list[int], sizes: list[int]) -> None:
-        """Copy as many arrays as there are targets, from their first entries on."""
-        for source, target, size in zip(sources, targets, sizes, strict=False):
-            for j in range(size):
-                self.put(self.get(source + j), target + j)
-
-    def _call(self, work: ProgramCall, inputs: list[int], outputs: list[int]) -> None:
-        sources, targets = ([self.at(entry) for entry in entries] for entries in (inputs, outputs))
-        name = self.names.get(id(work.program))
+    def _call(self, call: ProgramCall) -> None:
+        sources, targets = ([self.at(self.start[name]) for name in names] for names in (call.inputs, call.outputs))
+        name = self.names.get(id(call.program))
         if name is not None:
             self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
             return
         self.code.memo.clear()  # of blocks that may not have been run
-        _write_program(self.code, work.program, self.type, sources, targets, self.write_body)
+        _write_program(self.code, call.program, self.type, sources, targets, self.write_body)
 
-    def work(self, work: ProgramCall) -> None:
-        """Append a call."""
-        inputs, outputs = ([self.start[n] for n in names] for names in (work.inputs, work.outputs))
-        if work.most == 1 and not work.when:
-            self._call(work, inputs, outputs)
-            return
-        code, sizes = self.code, [self.count[n] for n in work.outputs]
-        again, after = code.label("again"), code.label("after")
-        self._move(inputs, outputs, sizes)
-        before = code.block
-        if work.when:
-            needed = code.any(self.get(self.start[work.when]).compare("une", 0.0))
-            code.do(f"br {needed}, label %{again}, label %{after}")
-        else:
-            code.do(f"br label %{again}")
-        code.begin(again)
-        if work.most == 1:
-            self._call(work, inputs, outputs)
+    def _table(self, call: TableCall) -> None:
+        """Append a loop over the rows of a table, which holds the distances of their parts from the arrays [bytes]."""
+        code, type, slots = self.code, self.type, call.program.outputs
+        moving = [k for k, starts in enumerate(call.starts) if starts is not None]
+        columns = [call.starts[k] for k in moving]
+        words = [start * type.bytes for row in zip(*columns, strict=True) for start in row]
+        table = f"table{self.tables}"
+        self.tables += 1
+        self.module.define_words(table, words or [0])
+        for name, is_added in zip(call.outputs, call.added, strict=True):
+            if is_added or call.when:
+                self._clear(name)
+
+        def one_row(row: Value) -> None:
+            at = [self.at(self.start[name]) for name in (*call.inputs, *call.outputs)]
+            for column, k in enumerate(moving):
+                entry = code.at(f"@{table}", row * (8 * len(moving)) + 8 * column)
+                at[k] = code.at(at[k], code.load(WORD, entry, "align 8, !invariant.load !1"))
+            targets, spare = at[len(call.inputs) :], self.spare
+            arguments = list(at)
+            for k, (slot, is_added) in enumerate(zip(slots, call.added, strict=True)):
+                if is_added:
+                    arguments[len(call.inputs) + k] = self.at(spare)
+                    spare += len(slot.entries)
+            name = self.names[id(call.program)]
+            code.do(f"call void @{name}({', '.join(map(str, arguments))}, ptr %context)")
+            for k, (slot, is_added) in enumerate(zip(slots, call.added, strict=True)):
+                for j in range(len(slot.entries) if is_added else 0):
+                    target = code.at(targets[k], j * type.bytes)
+                    new = code.at(arguments[len(call.inputs) + k], j * type.bytes)
+                    align = f"align {type.bytes}"
+                    code.do(f"store {code.load(type, target, align) + code.load(type, new, align)}, {target}, {align}")
+
+        def row_if_needed(row: Value) -> None:
+            flag = code.load(type, code.at(self.at(self.start[call.when]), row * type.bytes), f"align {type.bytes}")
+            needed, after = code.label("needed"), code.label("after")
+            code.do(f"br {code.any(flag.compare('une', 0.0))}, label %{needed}, label %{after}")
+            code.begin(needed)
+            one_row(row)
             code.do(f"br label %{after}")
             code.begin(after)
-            return
-        # the outputs hold the iterated values; the program writes beyond the memory, and its results are copied back
+
+        code.repeat(code.const(call.rows, WORD), row_if_needed if call.when else one_row)
+
+    def _clear(self, name: str) -> None:
+        """Set an array to zero."""
+        code, zero = self.code, self.code.const(0.0, self.type)
+        address = self.at(self.start[name])
+
+        def clear(entry: Value) -> None:
+            code.do(f"store {zero}, {code.at(address, entry * self.type.bytes)}, align {self.type.bytes}")
+
+        code.repeat(code.const(self.count[name], WORD), clear)
+
+    def _loop(self, loop: Repeated) -> None:
+        """Append a loop. A row that has ended keeps its values, since its neighbours may go on."""
+        code = self.code
+        again, after = code.label("again"), code.label("after")
+        self.copy(loop.inputs, loop.outputs)
+        if loop.tape:
+            self.put(code.const(0.0, self.type), self.start[loop.made])
+        before, needed = code.block, None
+        if loop.when:
+            needed = code.any(self.get(self.start[loop.when]).compare("une", 0.0))
+        if loop.rewinds:
+            one = Type(self.type.kind)  # all rows have the same number
+            made = code.load(one, self.at(self.start[loop.made]), f"align {one.bytes}")
+            count = code.emit(WORD, f"fptosi {made} to i64")
+            needed = count.compare("sgt", 0)
+        code.do(f"br label %{again}" if needed is None else f"br {needed}, label %{again}, label %{after}")
+        code.begin(again)
         iteration = code.emit(WORD, "phi")
         at = len(code.lines) - 1
-        spare = [self.spare + sum(sizes[:k]) for k in range(len(sizes))]
-        self._call(work, [*outputs, *inputs[len(outputs) :]], spare)
-        self._move(spare, outputs, sizes)
+        for tape, name in zip(loop.tape, loop.outputs, strict=False):
+            self._move(self.at(self.start[name]), self._record(tape, name, iteration), self.count[name])
+        for tape, name in loop.rewinds:
+            self._move(self._record(tape, name, count - 1 - iteration), self.at(self.start[name]), self.count[name])
+        self.works(loop.works)
+        self.copy(loop.results, loop.outputs, self._runs(loop))
         following = iteration + 1
+        if loop.tape:
+            number = code.emit(Type(self.type.kind), f"sitofp {following} to {self.type.kind}")
+            self.put(code.splat(number, self.type), self.start[loop.made])
+        if loop.rewinds:
+            more = following.compare("slt", count)
+        elif loop.most > 1:
+            runs = self._runs(loop)
+            assert runs is not None
+            more = code.any(runs) & following.compare("slt", loop.most)
+        else:
+            more = code.const(False, Type("i1"))
         code.lines[at] = f"  {iteration.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
-        left = code.any(self.get(outputs[-1]).compare("une", 1.0))
-        more = left & following.compare("slt", work.most)
         code.do(f"br {more}, label %{again}, label %{after}")
         code.begin(after)
+
+    def _record(self, tape: str, name: str, k: Value) -> Value:
+        """The address of an array in a tape, before iteration k."""
+        return self.code.at(self.at(self.start[tape]), k * (self.count[name] * self.type.bytes))
+
+    def _move(self, source: Value, target: Value, count: int) -> None:
+        """Copy so many entries."""
+        for j in range(count):
+            x = self.code.load(self.type, self.code.at(source, j * self.type.bytes), f"align {self.type.bytes}")
+            self.code.do(f"store {x}, {self.code.at(target, j * self.type.bytes)}, align {self.type.bytes}")
+
+    def _runs(self, loop: Repeated) -> Value | None:
+        """Which rows have not ended; None if no row ever does."""
+        runs = None
+        if loop.most > 1:
+            runs = self.get(self.start[loop.outputs[-1]]).compare("une", 1.0)
+        if loop.when:
+            wanted = self.get(self.start[loop.when]).compare("une", 0.0)
+            runs = wanted if runs is None else runs & wanted
+        return runs
+
+    def works(self, works: Sequence[Work]) -> None:
+        """Append works in order."""
+        for work in works:
+            if isinstance(work, ProgramCall):
+                self._call(work)
+            elif isinstance(work, TableCall):
+                self._table(work)
+            else:
+                self._loop(work)
 
     def step(self) -> None:
         """Append all calls; after the one that computes the guard, go to ``leave`` if it is not 1."""
         code, guard = self.code, self.recipe.guard
         for work in self.recipe.works:
-            self.work(work)
+            self.works([work])
             if guard in work.outputs:
                 bad = code.any(self.get(self.start[guard]).compare("une", 1.0))
                 code.leave_if(bad, "leave")

@@ -12,7 +12,7 @@ from sixd.codegen.llvm.loop import define_loop
 from sixd.codegen.llvm.machine import NO_MEMORY, offset
 from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.llvm.rollout import ROLLED_FROM, Works
-from sixd.trace.stages import Recipe
+from sixd.trace.recipe import Recipe
 
 
 def emit_step(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -> str:
@@ -59,7 +59,7 @@ def _define_vector(works: Works, inputs: tuple[str, ...]) -> None:
 def _end(works: Works) -> None:
     """Return: suspect is also a row for which there was no memory."""
     code = works.code
-    if any(is_large(work.program, ROLLED_FROM) for work in works.recipe.works):
+    if any(is_large(program, ROLLED_FROM) for program in works.recipe.programs):
         count = code.load(WORD, code.at("%context", offset("count")), "align 8")
         code.do(f"ret {count.compare('uge', NO_MEMORY)}")
     else:

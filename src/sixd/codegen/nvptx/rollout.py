@@ -23,7 +23,7 @@ from sixd.codegen.nvptx.kernel import MOST_ANGLES, find_row, order_of
 from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.codegen.nvptx.records import ArrayRecords, tile_bytes
 from sixd.trace.program import Program
-from sixd.trace.stages import Recipe
+from sixd.trace.recipe import Recipe, calls_in
 
 # operations of a program, times its calls in a step, up to which they are written into the kernel. Steps a second in
 # float64 on an H200: of a six-joint arm 1.07e10, with calls 4.2e9; of a quadruped on ground 1.54e8 and 1.37e8
@@ -36,7 +36,7 @@ def emit_rollout_kernel(recipe: Recipe, dtype: str) -> str:
     # rare functions are called: in a step with several evaluations they would be written several times (RK4 of a
     # six-joint arm in float64 spills 360 bytes so, 1,080 with them)
     module, type = Module(on_gpu=True, reciprocal=reciprocal), Type(KINDS[dtype])
-    calls = Counter(id(work.program) for work in recipe.works)
+    calls = Counter(id(call.program) for call in calls_in(recipe.works))
 
     def inlined(program: Program) -> bool:
         return not is_large(program, ROLLED_FROM) and program.operations * calls[id(program)] <= INLINED

@@ -30,8 +30,9 @@ from sixd.trace import derivative
 from sixd.trace.adjoint import forward_backward, pruned
 from sixd.trace.expr import Expr
 from sixd.trace.program import Program, trace
+from sixd.trace.recipe import Recipe
 from sixd.trace.replay import replay
-from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.trace.stages import Stages, trace_stages
 
 T = TypeVar("T")
 TAU = "constant tau"

@@ -120,5 +120,10 @@ class _InLine:
         results: Sequence[Any] = result if isinstance(result, tuple) else (result,)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def repeat(self, *_: Any, **__: Any) -> Any:
+        raise _RepeatedError
+
+    each = repeat
+
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
         return arrays

@@ -34,20 +34,23 @@ class RigidGround(RigidForce):
         of a ball about the point, whose lowest point touches the ground. None: corners of boxes, rims of cylinders,
         balls of spheres and capsules among the model's visual shapes.
     friction : coefficient μ of Coulomb's law: a point that sticks has ‖ft‖ ≤ μ fn, one that slips ft = -μ fn v/‖v‖.
-    restitution : e in [0, 1]: a point that hits the ground with the speed v leaves it with e v. Below
-        v = 2 h g nothing bounces (h the step, g gravity, at least 1 m/s²).
+    restitution : e in [0, 1]: a point that hits the ground with the speed v leaves it with e v, or slower if the impact
+        would otherwise add energy. A point that would be back on the ground within a quarter of the step does not
+        rebound.
     normal, height : the plane {x : normal · x = height}; ``normal`` (3,) points out of the ground. A mechanism that
         moves in the xy-plane stands on normal=(0, 1, 0).
-    sweeps : the most iterations over all points in a step. They end earlier, when no velocity changes by more than
-        1e-10 m/s (float32: 1e-5), of more than 8 points 1e-8 m/s; steps that reach the limit are counted in
-        ``facts["unsolved"]``.
+    sweeps : the most iterations of a problem; more than 36 are never made. They end earlier, when velocities violate
+        the laws by less than 1e-10 m/s, after 8 iterations 1e-8 m/s (float32: 2e-5 and 5e-5). Problems that reach the
+        limit are counted in ``facts["unsolved"]``.
 
     Notes
     -----
     For fixed steps: "rk4", "euler" and others, in ``sixd.simulate``, ``sixd.step`` and ``sixd.ensemble``.
-    Points that touch the ground at the beginning of a step (φ < h² g above it, not approaching faster than h g) get
-    impulses that are held over the step; points that reach it within the step have an impact then. The step ends
-    with φ ≥ 0 and with Coulomb's law for the total impulse.
+    Points on the ground at the beginning of a step get impulses that are held over the step. If a point reaches the
+    ground within the step, the step stops there: Coulomb's law determines the impulses of the impact, and the rest of
+    the step follows. A step has at most 8 such parts. In the last one points that hit the ground stop without a
+    rebound, and the step is counted as unsolved. The step ends with φ ≥ 0 and with Coulomb's law for the total impulse.
+    Contact adds no energy.
 
     Internal state: the mean force on each point over the last step, (3,) in world axes [N], impacts included. It is the
     first guess of the next step, and what ``Trajectory.contacts`` returns.
@@ -68,7 +71,7 @@ class RigidGround(RigidForce):
     restitution: float = 0.0
     normal: Any = (0.0, 0.0, 1.0)
     height: float = 0.0
-    sweeps: int = 20
+    sweeps: int = 36
 
     def __post_init__(self) -> None:
         set_fields(self, friction=nonnegative(_NAME, "friction", self.friction))

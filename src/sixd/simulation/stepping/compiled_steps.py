@@ -21,7 +21,8 @@ from sixd.simulation.stepping.implicit import IMPLICIT
 from sixd.simulation.stepping.runge_kutta import EXPLICIT
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, Scalar
-from sixd.trace.stages import Recipe, Stages, trace_stages
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Stages, trace_stages
 
 MIDPOINT = "midpoint"
 UNSOLVED = "unsolved"  # the state that counts steps with a failure

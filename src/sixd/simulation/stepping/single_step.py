@@ -26,7 +26,7 @@ from sixd.simulation.stepping import midpoint
 from sixd.simulation.stepping.compiled_steps import code_of, has_momenta
 from sixd.spatial.scalar import Array, absolute, maximum, where
 from sixd.trace.program import Program, trace
-from sixd.trace.stages import ProgramCall, Recipe
+from sixd.trace.recipe import ProgramCall, Recipe, Work
 
 _GUARD = "guard"
 _LARGE = {"float64": 1e300, "float32": 1e37}  # sums of squares up to this are of finite numbers
@@ -38,7 +38,7 @@ def single_step(problem: Problem, method: str, recipe: Recipe, dtype: str) -> Re
     system = problem.system
     nq, nv = system.nq, system.nv
     memory: dict[str, tuple[int, ...]] = {**recipe.memory, "start q": (nq,), "start qd": (nv,), _GUARD: ()}
-    works: list[ProgramCall] = []
+    works: list[Work] = []
 
     def call(program: Program, inputs: tuple[str, ...], *outputs: str) -> None:
         memory.update(zip(outputs, (slot.shape for slot in program.outputs), strict=True))

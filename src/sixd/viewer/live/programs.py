@@ -20,7 +20,7 @@ from sixd.simulation.stepping.compiled_steps import has_contact, make_recipe
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
 from sixd.trace import Program, jvp, vjp
-from sixd.trace.stages import Recipe
+from sixd.trace.recipe import Recipe
 from sixd.trajectory.labels import tree_behind
 
 MOST_OPERATIONS = 40_000  # of all programs together: 1.3 MB of JavaScript, and some seconds until a browser has read it
@@ -93,9 +93,9 @@ def _known(recipe: Recipe, problem: Problem) -> Program | None:
     """The program of the acceleration in the step itself, if it has one of just these inputs."""
     names = ["t", "q", "qd", "u", *problem.inputs]
     shapes = [(problem.system.nv,), (problem.nu,)]
-    found = (work.program for work in recipe.works)
     return next(
-        (p for p in found if [s.name for s in p.inputs] == names and [s.shape for s in p.outputs] == shapes), None
+        (p for p in recipe.programs if [s.name for s in p.inputs] == names and [s.shape for s in p.outputs] == shapes),
+        None,
     )
 
 
@@ -135,7 +135,7 @@ def _reaction(problem: Problem, R: Array) -> Callable[..., Array]:
 
 def count_operations(recipe: Recipe, programs: Mapping[str, Program]) -> int:
     """Return the number of operations of the programs that make up a step, and of further ones, each once."""
-    every = {id(p): p for p in (*(work.program for work in recipe.works), *programs.values())}
+    every = {id(p): p for p in (*recipe.programs, *programs.values())}
     return sum(p.operations for p in every.values())
 
 

@@ -1,4 +1,4 @@
-"""Joint rows with rigid contact: dry friction and rigid limits on the graphs of ``cone.py``, solved with the points.
+"""Joint rows with rigid contact: dry friction and rigid limits on the graphs of ``laws.py``, solved with the points.
 
 Bounds are lists of four numbers a row: lo, hi, low, high; see ``active_set.py``.
 """
@@ -11,12 +11,15 @@ import numpy as np
 
 from sixd.algorithms.linear.active_set import FAR, SLACK, Bounds
 from sixd.model.system import System
-from sixd.simulation.nonsmooth.contact.cone import NEVER
+from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, absolute, maximum, minimum, sign, where
+
+_NEAR = {"float64": 1e-6, "float32": 1e-3}  # rad/s or m/s: from the velocity that a limit leaves
+_SLOW = {"float64": 1e-10, "float32": 1e-6}  # rad/s or m/s: what the solver leaves of a joint that rests
 
 
 class ContactJoints:
@@ -85,7 +88,11 @@ class ContactJoints:
             lo, hi, low, high = bounds[4 * i : 4 * i + 4]
             # at the edge of sticking an impulse may be beyond its bounds by rounding, also where there is no limit
             above, below = (x[i] > hi) & (low > -NEVER), (x[i] < lo) & (high < NEVER)
-            rests = ((x[i] > lo) & (x[i] < hi)) | (absolute(out[j]) <= W[i] * (hi - lo) * SLACK[self.dtype])
+            above, below = (
+                on & (absolute(out[j] - limit) <= _NEAR[self.dtype]) for on, limit in ((above, low), (below, high))
+            )
+            slow = maximum(W[i] * (hi - lo) * SLACK[self.dtype], where(hi > lo, _SLOW[self.dtype], 0))
+            rests = ((x[i] > lo) & (x[i] < hi)) | (absolute(out[j]) <= slow)
             exact = where(above, low, where(below, high, where(rests, 0, out[j])))
             out[j] = where(done > 0, exact, out[j])
         v2 = np.array(out)

@@ -1,11 +1,11 @@
-"""The rows of a step with rigid contact: those of points over the ground, then joint rows; and what is known of them.
+"""What is known of the points and joint rows of a step with rigid contact.
 
 Programs of the start and of the end of a step: heights, velocities, and the response to impulses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
 from sixd.algorithms.linear.patterns import factors, metric_of
 from sixd.algorithms.linear.tree import Metric
+from sixd.algorithms.momentum import energy
 from sixd.forces.elements import Applied
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
@@ -21,12 +22,13 @@ from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
-from sixd.spatial.scalar import Array, Scalar, is_number, maximum, sqrt
+from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.program import trace
+from sixd.trace.stages import Stages
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
 _LATE = 0.25
-_LEAST_GRAVITY = 1.0  # m/s²: thresholds where gravity is less
 
 Constants = Mapping[str, Any]
 
@@ -52,9 +54,9 @@ class ContactRows:
             self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities of the rows (n,) and
-        their rates, friction (m,), the size of gravity, accelerations at rest of heights and joint rows (k + m,) if any
-        bounces, and the response of the rows."""
+        """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities (n,) of points and
+        joint rows and their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, arms (k, 3),
+        centripetal accelerations (3k,), which are no part of the rates, and the response of frames and joint rows."""
         system = self.problem.system_with(constants)
         metric = mass_metric(system, q)
         if self.is_implicit:
@@ -64,31 +66,52 @@ class ContactRows:
         else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm (go2)
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
-        J = self.jacobian(system, q)
+        heights, arms = self.points.places(system, q)
+        J = self.jacobian(system, q, arms)
+        joints = J[self.points.size :]
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
-        rates = np.concatenate([self.points.accelerations(system, q, qd, a), J[3 * self.k :] @ a])
+        rates, inward = self.points.accelerations(system, q, qd, a)
+        rates = np.concatenate([rates, joints @ a])
         friction = np.zeros(0) if self.joints is None else self.joints.friction(q, constants)
         still = np.zeros(0)
-        if any(point.restitution for point in self.points.points) or (self.joints is not None and self.joints.bounces):
+        if self.joints is not None and self.joints.bounces:
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
-            still = np.concatenate([J[: 3 * self.k : 3], J[3 * self.k :]]) @ rest
-        known = self.points.heights(system, q), J @ qd, rates, friction, _gravity(system), still
-        return a, rate, *known, *self.sparse.data(system, q, metric, J, 3 * self.k)
+            still = joints @ rest
+        known = heights, self._velocities(J, qd, arms), rates, friction, still, arms, inward
+        return a, rate, *known, *self._response(system, q, metric, J)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the heights (k,), the velocities of the rows (n,), and their response.
+        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), and the response.
 
         By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
         spring takes up within the step.
         """
         system = self.problem.system_with(constants)
-        J, metric = self.jacobian(system, q), mass_metric(system, q)
+        heights, arms = self.points.places(system, q)
+        J, metric = self.jacobian(system, q, arms), mass_metric(system, q)
         if self.is_implicit:
             M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
             late = h * _LATE
             metric = _symmetric(M + D * late + K * (late * late))
-        response = self.sparse.data(system, q, metric, J, 3 * self.k)
-        return self.points.heights(system, q), J @ qd, *response
+        return heights, self._velocities(J, qd, arms), arms, *self._response(system, q, metric, J)
+
+    def _velocities(self, J: Array, qd: Array, arms: Array) -> Array:
+        """Return the velocities (n,) of points and joint rows."""
+        V, first = J @ qd, self.points.size
+        return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
+
+    def _response(self, system: System, q: Array, metric: Metric, J: Array) -> tuple[Array, Array, Array]:
+        return self.sparse.data(system, q, metric, J, self.points.size, self.points.width)
+
+    def displacement_energy(
+        self, t: Scalar, q: Array, after: Array, qd: Array, u: Array, dq: Array, constants: Constants
+    ) -> Array:
+        """Return the kinetic energy at ``after``, and what the displacement dq (nv,) from q to there gains in energy,
+        against all forces that do not depend on the velocity (2,) [J]."""
+        system = self.problem.system_with(constants)
+        force, _ = self.problem.net_force(system, t, q, qd * 0, u, constants)
+        kinetic = [system.apply("energy", energy, x, qd)[0] for x in (q, after)]
+        return np.array([kinetic[1], kinetic[1] - kinetic[0] - force @ dq])
 
     def _implicit(
         self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants
@@ -111,10 +134,25 @@ class ContactRows:
             a = metric.solve(b)
         return a, rate, metric
 
-    def jacobian(self, system: System, q: Array) -> Array:
-        """Return J (n, nv): the rows' velocities are J qd."""
-        J = self.points.rows(system, q)
+    def jacobian(self, system: System, q: Array, arms: Array) -> Array:
+        """Return the Jacobians of the frames and of the joint rows."""
+        J = self.points.rows(system, q, arms)
         return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
+
+    def part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
+        """Return the results of a function of arrays as a call of its own: each is computed once."""
+        shapes = {f"array {i}": np.shape(x) for i, x in enumerate(arrays)}
+        return stages(trace(function, shapes, self.dtype), *arrays)
+
+    def collected(self, U: Array, arms: Array, impulse: Array) -> Array:
+        """Return z (nv,) of impulses (n,)."""
+        wrenches = self.points.wrenches(impulse[: 3 * self.k], arms)
+        return self.sparse.collected(U, np.concatenate([wrenches, impulse[3 * self.k :]]))
+
+    def velocities(self, U: Array, arms: Array, z: Array) -> Array:
+        """Return the velocities (n,) of points and joint rows by impulses with z (nv,)."""
+        V, first = self.sparse.velocities(U, z), self.points.size
+        return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
 
     def applied(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (n,) on the rows."""
@@ -129,10 +167,3 @@ class ContactRows:
 def _symmetric(A: Array) -> Metric:
     """Return the metric of the symmetric part of A, with its own zeros: a spring may join bodies of two branches."""
     return metric_of(factors(symmetric_part(A), is_symmetric=True))
-
-
-def _gravity(system: Any) -> Any:
-    """Return the size of gravity [m/s²], at least ``_LEAST_GRAVITY``."""
-    gravity = getattr(system, "model", system).gravity
-    size = sqrt(gravity @ gravity)
-    return max(size, _LEAST_GRAVITY) if is_number(size) else maximum(size, _LEAST_GRAVITY)

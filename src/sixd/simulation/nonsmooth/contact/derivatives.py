@@ -1,110 +1,119 @@
-"""Derivatives of the problems of contact at their solutions: by one linear solution, with the modes of all laws held.
+"""Derivatives of impulses at a solution: by one linear solution, with the modes of all laws held.
 
 Points that are open, stick or slip, and joint rows that stick, slide or lean on a limit, go on doing so. Given impulses
-x that obey the laws, x = r - D u with u = b + U Uᵀx, a step of Newton's method from x changes nothing; as a function of
-U, b and of what r follows, with x, the modes and its matrix held, it has the derivatives of the solution. The direction
-in which a point slips rotates with its velocity: D contains that too.
+x that obey the laws, x = r - D u with u = b + P U Uᵀ Pᵀ x, an iteration from x changes nothing; as a function of U, P,
+b and of what r follows, with x, the modes and its matrix held, it has the derivatives of the solution. The direction in
+which a point slips rotates with its velocity: D contains that too. The displacement onto the ground is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixd.algorithms.derivatives.implicit import held
-from sixd.simulation.nonsmooth.contact.cone import linear_point, linear_row
-from sixd.simulation.nonsmooth.contact.newton import (
-    SOFT,
-    Law,
-    Newton,
-    block,
-    product,
-    residual_of,
-    solved_laws,
-    solved_symmetric,
-)
-from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
+from sixd.simulation.nonsmooth.contact.laws import linear_point, linear_row, times
+from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, change_of, product
+from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, where
+from sixd.spatial.transform import blocks, force_at_point, point_velocity
 from sixd.trace.program import Program, trace
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Into, Rows, Stages, trace_stages
 
+if TYPE_CHECKING:
+    from sixd.simulation.nonsmooth.contact.solver import ContactSolver
+
+SOFT = {"float64": 1e-8, "float32": 1e-3}  # part of γ by which laws that fix a velocity are softened
 Value = Callable[[Any], Any]  # of an array, without its derivatives
 
 
-def impulse_derivative(newton: Newton, shapes: Mapping[str, tuple[int, ...]]) -> Program:
-    """Return the program of an iteration's arrays, (x, z, kept, best, count, soft, done, U, b, slide, bounds) -> the
-    first seven, in which x and z are functions of U, b, slide and bounds."""
-    k, rows, soft = newton.k, newton.rows, SOFT[newton.dtype]
+def smooth_solution(solver: ContactSolver) -> Recipe:
+    """Return the recipe of the arrays of a solver's loop -> the same, in which the impulses are functions of what the
+    loop reads."""
+    k, m, nv, width, dtype = solver.k, solver.m, solver.rows.nv, solver.points.width, solver.dtype
+    frame_of, points, joint = solver.points.frame_of, range(solver.k), slice(3 * solver.k, None)
+    axes: dict[str, tuple[int, ...]] = {} if solver.axes is not None else {"axes": (3, 3)}
+    size, frames = (solver.rows.size,), (solver.frames, width)
 
-    def again(hold: Value, x: Array, z: Any, *rest: Any) -> tuple[Any, ...]:
-        *flags, entries, b, slide, bounds = rest
-        x = hold(x)
-        u = b + rows.velocities(entries, rows.collected(entries, x))
-        U, seen, known, graphs = rows.rows(hold(entries)), hold(u), hold(slide), hold(bounds)
-        laws: list[Law] = []
-        for i, mu in enumerate(newton.friction):
-            own, B = slice(3 * i, 3 * i + 3), block(U[3 * i : 3 * i + 3])
-            r, D = linear_point(B, seen[own], x[own], mu, known[own], newton.dtype, soft, slide[own])
-            laws.append((U[own], residual_of(r, D, u[own], x[own]), D))
-        for i in range(newton.m):
-            at, four = 3 * k + i, slice(4 * i, 4 * i + 4)
-            B = sum(a * a for a in U[at].values())
-            one, D = linear_row(B, seen[at], x[at], graphs[four], soft, bounds[four])
-            laws.append(([U[at]], residual_of([one], [[D]], u[at : at + 1], x[at : at + 1]), [[D]]))
-        new = x + solved_laws(rows.nv, laws)
-        return new, rows.collected(entries, new), *map(hold, flags)
+    def velocities(_: Value, U: Array, F: Array, y: Array, c: Array) -> tuple[Array, Array]:
+        own, joints = solver.split(U)
+        z = solver.rows.collected(U, np.concatenate([F.ravel(), y]))
+        return solver.of_frames(own, z), np.array([c[i] + product(row, z) for i, row in enumerate(joints)])
 
-    return _with_derivatives(again, shapes, newton.dtype)
+    def law(
+        hold: Value, x: Array, r: Array, mu: Any, slide: Array, pressed: Any, part: Any, V: Array, b: Array, gamma: Any,
+        *rest: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        a, _ = solver.axes_of([*rest, None] if solver.axes is None else [None])
+        u = b + (a @ point_velocity(V, r) if width == 6 else V)
+        seen, fixed = hold(u), hold(slide)
+        one, D = linear_point(hold(gamma), seen, x, mu, fixed, pressed, SOFT[dtype], slide)
+        D = [where(part > 0, d, 0) for d in D]
+        left = [where(part > 0, o - d - e, 0) for o, d, e in zip(one, times(D, u), x, strict=True)]
+        matrix = np.array([[D[0], 0, 0], [D[1], D[3], D[4]], [D[2], D[4], D[5]]], dtype=object)
+        rho = np.array(left)
+        if width == 3:
+            return matrix, rho, rho, np.array(D)
+        arm = hold(r)
+        world, R = a.T @ matrix @ a, skew(arm)
+        E = R @ world
+        return blocks(E @ R.T, E, world @ R.T, world), force_at_point(a.T @ rho, arm), rho, np.array(D)
 
+    def change(hold: Value, U: Array, K: Array, f: Array, y: Array, w: Array, bounds: Array) -> tuple[Array, Array]:
+        own, joints = solver.split(hold(U))
+        laws = []
+        for i, row in enumerate(joints):
+            four, B = slice(4 * i, 4 * i + 4), sum(a * a for a in row.values())
+            one, D = linear_row(B, hold(w)[i], y[i], hold(bounds)[four], SOFT[dtype], bounds[four])
+            laws.append(JointLaw(row, one - D * w[i] - y[i], D))
+        dz = change_of(own, hold(K), f, np.zeros(nv), laws)
+        after = [y[i] + left - D * product(row, dz) for i, (row, left, D) in enumerate(laws)]
+        return solver.of_frames(own, dz), np.array(after)
 
-def height_derivative(rows: SparseRows, k: int, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
-    """Return the program (p, z, done, U, φ, pressed, reach, start) -> (p, z, done), in which p and z are functions of
-    U, φ, reach and start."""
+    def move(hold: Value, x: Array, rho: Array, D: Array, dV: Array, r: Array, *rest: Any) -> Array:
+        a, _ = solver.axes_of([*rest, None] if solver.axes is None else [None])
+        du = a @ point_velocity(dV, hold(r)) if width == 6 else dV
+        return x + rho - np.array(times(hold(D), du))
+
+    rows = {"r": (3,), "mu": (), "slide": (3,), "pressed": (), "part": ()}
+    to_velocities = differentiable(velocities, {"U": size, "F": frames, "y": (m,), "c": (m,)}, dtype)
+    linearize = differentiable(law, {"x": (3,), **rows, "V": (width,), "b": (3,), "gamma": (), **axes}, dtype)
+    shapes = {"U": size, "K": (*frames, width), "f": frames, "y": (m,), "w": (m,), "bounds": (4 * m,)}
+    solve = differentiable(change, shapes, dtype)
+    advance = differentiable(move, {"x": (3,), "rho": (3,), "D": (6,), "dV": (width,), "r": (3,), **axes}, dtype)
 
     def again(
-        hold: Value, p: Array, z: Any, done: Any, entries: Array, phi: Array, pressed: Array, reach: Array, start: Array
-    ) -> tuple[Any, ...]:
-        p = hold(p)
-        U, fixed = _pushed(rows, entries, k), _pushed(rows, hold(entries), k)
-        moved = _sum(start, U, p)
-        heights: list[Any] = []
-        stiff: list[Any] = []
-        for i, row in enumerate(U):
-            here, B = product(row, moved), sum(a * a for a in fixed[i].values())
-            if i < k:
-                heights.append(phi[i] + here)
-                pushes: Any = (p[i] > 0) | (pressed[i] > 0)
-            else:
-                low, high = reach[2 * (i - k)], reach[2 * (i - k) + 1]
-                heights.append(where(p[i] > 0, here + low, here - high))
-                pushes = (p[i] > 0) | (p[i] < 0)
-            stiff.append(where(pushes & (B > 0), 1 / (where(B > 0, B, 1) * SOFT[dtype]), 0))
-        change = [-y * weight for y, weight in zip(heights, stiff, strict=True)]
-        dz = solved_symmetric(rows.nv, fixed, stiff, change)
-        new = p + np.array([x - weight * product(row, dz) for x, weight, row in zip(change, stiff, fixed, strict=True)])
-        return new, _sum(start, U, new), hold(done)
+        stages: Stages, x: Array, u: Array, z: Array, y: Array, w: Array, count: Any, done: Any, U: Array, arms: Array,
+        gamma: Any, b: Array, slide: Array, mu: Array, pressed: Array, bounds: Array, part: Array, *own_axes: Array,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        by_frame, each = Into(solver.frames, frame_of, True), Into(k, points)
+        more = [Rows(a, points) for a in own_axes]
+        F = stages.each(solver.wrench, Rows(x, points), Rows(arms, points), *more, into=[by_frame])
+        V, speeds = stages(to_velocities, U, F, y, b[joint])
+        place = [Rows(a, points) for a in (arms, mu, slide, pressed, part)]
+        normal = Rows(b[: 3 * k].reshape(k, 3), points)
+        K, f, rho, D = stages.each(
+            linearize, Rows(x, points), *place, Rows(V, frame_of), normal, gamma, *more,
+            into=[by_frame, by_frame, each, each],
+        )  # fmt: skip
+        dV, y1 = stages(solve, U, K, f, y, speeds, bounds)
+        x1 = stages.each(
+            advance, Rows(x, points), Rows(rho, points), Rows(D, points), Rows(dV, frame_of), place[0], *more,
+            into=[each],
+        )  # fmt: skip
+        return x1, u, z, y1, w, count, done
 
-    return _with_derivatives(again, shapes, dtype)
-
-
-def _pushed(rows: SparseRows, entries: Array, k: int) -> list[dict[int, Any]]:
-    """Return the rows of U of the normals, and of joints."""
-    U = rows.rows(entries)
-    return [*U[: 3 * k : 3], *U[3 * k :]]
+    state = {"x": (k, 3), "u": (k, 3), "z": (nv,), "y": (m,), "w": (m,), "count": (), "done": ()}
+    reads = {"U": size, "arms": (k, 3), "gamma": (), "b": (3 * k + m,), "slide": (k, 3), "mu": (k,), "pressed": (k,)}
+    reads |= {"bounds": (4 * m,), "part": (k,), **({} if solver.axes is not None else {"axes": (k, 3, 3)})}
+    return trace_stages(again, state, reads, dtype, smooth=True)
 
 
-def _sum(start: Array, U: list[dict[int, Any]], p: Array) -> Array:
-    """Return start + Uᵀp (nv,)."""
-    z = list(start)
-    for row, x in zip(U, p, strict=True):
-        for j, a in row.items():
-            z[j] = z[j] + a * x
-    return np.array(z)
-
-
-def _with_derivatives(again: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
-    """Return the program of ``again(hold, *arrays)``: it holds values only where derivatives are asked for."""
-    program = trace(lambda *arrays: again(lambda x: x, *arrays), shapes, dtype)
-    return replace(program, source=lambda *arrays: again(lambda x: held(x)[()], *arrays))
+def differentiable(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:
+    """Return the program of ``function(hold, *arrays)``: it holds values only where derivatives are asked for."""
+    program = trace(lambda *arrays: function(lambda x: x, *arrays), shapes, dtype)
+    return replace(program, source=lambda *arrays: function(lambda x: held(np.asarray(x))[()], *arrays))

@@ -1,12 +1,15 @@
-"""Points over rigid grounds: their heights, velocities and accelerations, the rows of their velocities, forces on them.
+"""Points over rigid grounds: their heights, velocities and accelerations, and forces on them.
 
-Point i has the rows 3i (normal), 3i + 1 and 3i + 2 (tangents). All functions are for one row of any scalar type.
+Point i has the rows 3i (normal), 3i + 1 and 3i + 2 (tangents). It moves with a frame: its velocity is a map P (3, 6) of
+that of the frame's origin, in world axes, P = axes (-[r]× 1) with the arm r from the origin to the point. All functions
+are for one state of any scalar type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +20,7 @@ from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
-from sixd.spatial.transform import force_at_point, rotate_both
+from sixd.spatial.transform import force_at_point, point_velocity, rotate_both
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,6 @@ class GroundPoint:
     """A point in a frame of a body, with a radius, over a plane with axes (3, 3): normal and tangents as rows."""
 
     frame: str
-    body: int
     position: Array
     radius: float
     axes: Array
@@ -39,66 +41,98 @@ class GroundPoint:
 
 
 class GroundPoints:
-    """The points of all rigid grounds among some force elements, and where their forces are in the states u."""
+    """The points of all rigid grounds among some force elements, their frames, and where their forces are in the
+    states u."""
 
     def __init__(self, system: System, forces: Sequence[Force], sizes: Sequence[int]) -> None:
         self.points: list[GroundPoint] = []
         self.entries: list[int] = []  # of u
-        self.sweeps = 0
+        self.sweeps = 1
         for force, own in zip(forces, state_slices(sizes), strict=True):
             if isinstance(force, RigidGround):
                 self.entries += range(own.start, own.stop)
                 self.sweeps = max(self.sweeps, force.sweeps)
                 axes = np.vstack([force.axes[0][None], force.axes[1]])
                 for frame, rows in force.points_of(system).items():
-                    body = system.frame(frame, "RigidGround").body
                     self.points += [
-                        GroundPoint(frame, body, row[:3], row[3], axes, force.height, force.friction, force.restitution)
+                        GroundPoint(frame, row[:3], row[3], axes, force.height, force.friction, force.restitution)
                         for row in rows
                     ]
+        self.frames = list(dict.fromkeys(p.frame for p in self.points))
+        self.frame_of = [self.frames.index(p.frame) for p in self.points]
+        self.width = 3 if len(self.frames) == len(self.points) else 6  # rows of a frame
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def heights(self, system: System, q: Array) -> Array:
-        """Return the heights (k,) [m] over the ground."""
-        poses = self._poses(system, q)
-        return np.array([p.axes[0] @ (poses[p.frame][:3, 3] + p.arm(poses[p.frame])) - p.height for p in self.points])
+    def places(self, system: System, q: Array) -> tuple[Array, Array]:
+        """Return the heights (k,) [m] over the ground, and the arms (k, 3)."""
+        poses = [system.apply("pose", kinematics.pose, q, frame=name) for name in self.frames]
+        own = [poses[f] for f in self.frame_of]
+        arms = [p.arm(T) for p, T in zip(self.points, own, strict=True)]
+        heights = [p.axes[0] @ (T[:3, 3] + r) - p.height for p, T, r in zip(self.points, own, arms, strict=True)]
+        return np.array(heights), np.array(arms)
 
-    def rows(self, system: System, q: Array) -> Array:
-        """Return J (3k, nv): the velocities of the points along their axes are J qd."""
-        poses, result = self._poses(system, q), []
-        frames = {
-            p.frame: system.apply("jacobian", jacobian, q, frame=p.frame, expressed_in="aligned") for p in self.points
-        }
-        for p in self.points:
-            J = frames[p.frame]
-            result += list(p.axes @ (J[3:] - skew(p.arm(poses[p.frame])) @ J[:3]))
-        return np.array(result)
+    @property
+    def size(self) -> int:
+        """The number of rows of all frames."""
+        return self.width * len(self.frames)
 
-    def accelerations(self, system: System, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the rates (3k,) of the velocities J qd: J qdd + dJ/dt qd. The arm of a ball does not turn with it."""
-        poses, result = self._poses(system, q), []
-        for p in self.points:
-            options = {"frame": p.frame, "expressed_in": "aligned"}
+    def rows(self, system: System, q: Array, arms: Array) -> Array:
+        """Return the Jacobians (size, nv) of the frames in world axes, or of their only points along the axes."""
+        result = [system.apply("jacobian", jacobian, q, frame=name, expressed_in="aligned") for name in self.frames]
+        if self.width == 3:
+            own = zip(self.points, result, arms, strict=True)
+            result = [p.axes @ (J[3:] - skew(r) @ J[:3]) for p, J, r in own]
+        return np.concatenate(result)
+
+    def velocities(self, V: Array, arms: Array) -> Array:
+        """Return the velocities (3k,) of the points along their axes, from those of the frames (size,)."""
+        if self.width == 3:
+            return V
+        return np.concatenate([
+            p.axes @ point_velocity(V[6 * f : 6 * f + 6], r)
+            for p, f, r in zip(self.points, self.frame_of, arms, strict=True)
+        ])  # fmt: skip
+
+    def wrenches(self, x: Array, arms: Array) -> Array:
+        """Return the impulses or forces x (3k,) of the points as those on the frames' rows (size,)."""
+        if self.width == 3:
+            return x
+        result: list[Any] = [ZERO_WRENCH] * len(self.frames)
+        for i, (p, f, r) in enumerate(zip(self.points, self.frame_of, arms, strict=True)):
+            result[f] = result[f] + force_at_point(p.axes.T @ x[3 * i : 3 * i + 3], r)
+        return np.concatenate(result)
+
+    def accelerations(self, system: System, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+        """Return the rates (3k,) of the velocities: J qdd + dJ/dt qd, without the centripetal accelerations of the
+        points about the frames' origins, and these. The arm of a ball does not turn with it."""
+        rates: list[Array] = [np.zeros(0)] * len(self.points)
+        inward = list(rates)
+        for f, name in enumerate(self.frames):
+            options = {"frame": name, "expressed_in": "aligned"}
             v = system.apply("velocity", kinematics.velocity, q, qd, **options)
             a = system.apply("acceleration", kinematics.acceleration, q, qd, qdd, kind="classical", **options)
-            T = poses[p.frame]
-            turning = skew(v[:3]) @ (skew(v[:3]) @ (T[:3, :3] @ p.position))
-            result.append(p.axes @ (a[3:] + skew(a[:3]) @ p.arm(T) + turning))
-        return np.concatenate(result)
+            T, turning = system.apply("pose", kinematics.pose, q, frame=name), skew(v[:3]) @ skew(v[:3])
+            for i, p in enumerate(self.points):
+                if self.frame_of[i] == f:
+                    rates[i] = p.axes @ point_velocity(a, p.arm(T))
+                    inward[i] = turning @ (T[:3, :3] @ p.position)
+        return np.concatenate(rates), np.concatenate(inward)
 
     def joint_forces(self, system: System, q: Array, force: Array) -> Array:
         """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes. From the wrench of all points of a
         frame in its own axes: 0.9 times the operations of external forces in forward dynamics (go2)."""
-        poses, tau = self._poses(system, q), np.zeros(system.nv, dtype=int)
-        for name, T in poses.items():
+        _, arms = self.places(system, q)
+        tau = np.zeros(system.nv, dtype=int)
+        for f, name in enumerate(self.frames):
             wrench: Array = ZERO_WRENCH
             for i, p in enumerate(self.points):
-                if p.frame == name:
-                    wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], p.arm(T))
+                if self.frame_of[i] == f:
+                    wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], arms[i])
+            R = system.apply("pose", kinematics.pose, q, frame=name)[:3, :3]
             J = system.apply("jacobian", jacobian, q, frame=name)
-            tau = tau + J.T @ rotate_both(T[:3, :3].T, wrench)
+            tau = tau + J.T @ rotate_both(R.T, wrench)
         return tau
 
     def to_axes(self, force: Array) -> Array:
@@ -108,7 +142,3 @@ class GroundPoints:
     def to_world(self, force: Array) -> Array:
         """Return forces (3k,) along the points' axes in world axes instead."""
         return np.concatenate([p.axes.T @ force[3 * i : 3 * i + 3] for i, p in enumerate(self.points)])
-
-    def _poses(self, system: System, q: Array) -> dict[str, Array]:
-        names = dict.fromkeys(p.frame for p in self.points)
-        return {name: system.apply("pose", kinematics.pose, q, frame=name) for name in names}

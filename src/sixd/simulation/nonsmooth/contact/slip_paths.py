@@ -7,20 +7,31 @@ each reversal would cost an error of the order of h in the velocity, and each st
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
-from sixd.simulation.nonsmooth.contact.cone import size_of
-from sixd.spatial.scalar import minimum, where
+import numpy as np
+
+from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
+from sixd.simulation.nonsmooth.contact.laws import size_of
+from sixd.simulation.nonsmooth.contact.solver import ContactSolver
+from sixd.spatial.rotation import skew
+from sixd.spatial.scalar import Array, maximum, minimum, where
+from sixd.trace.program import trace
+from sixd.trace.stages import Into, Rows, Stages
 
 # parts of a step in which the path of a point that stops is followed: a box at 1 ms stops within 2e-7 m of where it
 # should (5e-7 on a straight line), a go2 that lands with slipping feet has half of the error
 _PARTS = 4
 _INSIDE = 1 - 1e-9  # of the square of a cone's radius: within it a point sticks
 _DAMPING = 1e-9
+# m/s: points that are slower at the beginning of a step did not slide. Those that stick have up to 2e-7 there, since
+# the configuration moves on after their velocity is 0
+_AT_REST = {"float64": 1e-6, "float32": 1e-5}
 
 
 class Slip(NamedTuple):
-    """The slip of a point: c and c s (3,) for ``cone.py``, and what moves the configuration since friction was not
+    """The slip of a point: c and c s (3,) for ``laws.py``, and what moves the configuration since friction was not
     constant: its moment (2,) [N s²] where the point stops; 1 where it reverses, see :func:`turned_moment`.
 
     ``bends``: 1 in both cases, where the change of the held impulse counts as constant.
@@ -32,11 +43,9 @@ class Slip(NamedTuple):
     bends: Any
 
 
-def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> Slip:
+def slip_path(B: Any, v: Any, w: Any, l: Any, mu: Any, held: Any, h: Any) -> Slip:
     """Return the slip of a point with the tangential velocity v (2,) before and w (2,) after a step of length h.
     B (2, 2) is its own tangential response, l (3,) the impulse that was held."""
-    if not mu:
-        return Slip([0, 0, 0], [0, 0], 0, 0)
     speed = size_of(v)
     scale = 1 / where(speed > 0, speed, 1)
     s = [v[0] * scale, v[1] * scale]
@@ -60,7 +69,7 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: float, held: Any, h: Any) -> S
     return Slip([used, s[0] * used, s[1] * used], moment, back, where(sticks & slides, 1, back))
 
 
-def turned_moment(x: Any, shift: Any, turns: Any, mu: float, h: Any) -> list[Any]:
+def turned_moment(x: Any, shift: Any, turns: Any, mu: Any, h: Any) -> list[Any]:
     """Return the moment (2,) of the impulse x (3,) of a point that reverses: friction -μ x_n s, then the rest."""
     return [-(shift[r] * x[0] * mu + shift[0] * x[r]) * turns * (h / 2) for r in (1, 2)]
 
@@ -90,3 +99,72 @@ def _stopping(B: Any, v: Any, w: Any, l: Any, most: Any, h: Any) -> list[Any]:
         weight = 1 if j < _PARTS - 1 else 0.5
         way = [way[r] + y[r] * weight for r in range(2)]
     return impulse([(way[r] / _PARTS - (v[r] + y[r]) / 2) * h for r in range(2)])
+
+
+class SlipPaths:
+    """The slip of the points of a step, as calls within a recipe."""
+
+    def __init__(self, rows: ContactRows, solve: ContactSolver, lag: float, dtype: str) -> None:
+        self.rows, self.solve, self.lag, self.dtype, self.k = rows, solve, lag, dtype, rows.k
+        width = rows.points.width
+        slip: dict[str, tuple[int, ...]] = {"W": (width, width), "v": (2,), "w": (2,), "l": (3,), "r": (3,)}
+        slip |= {"mu": (), "slides": (), "h": (), **({} if solve.axes is not None else {"axes": (3, 3)})}
+        self.slip = trace(self._slip, slip, dtype)
+
+    def slips(
+        self, stages: Stages, h: Any, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
+    ) -> tuple[Array, ...]:
+        """Return the slide of the points (3k,), and their moments (k, 3), turns (k,) and bends (k,): zeros while none
+        slides."""
+        k, least = self.k, _AT_REST[self.dtype] ** 2
+        rows = range(k)
+
+        def begin(v: Array, w: Array, held: Array, l: Array, U: Array) -> tuple[Any, ...]:
+            slides, tangents = [], [np.array([y[3 * i + 1 : 3 * i + 3] for i in rows]) for y in (v, w)]
+            for i, point in enumerate(self.rows.points.points):
+                fast = where(tangents[0][i] @ tangents[0][i] > least, held[i], 0)
+                slides.append(fast if point.friction else 0)
+            return *tangents, l[: 3 * k].reshape(k, 3), np.array(slides), reduce(maximum, slides)
+
+        before, after, l, slides, any = self.rows.part(stages, begin, v, w, held, l, U)
+        data = stages.kept(before, after, l, slides, U, arms, h)
+
+        def paths(*_: Any) -> tuple[Any, ...]:
+            before, after, l, slides, U, arms, h = data
+            W = self.rows.part(stages, self.solve.own_responses, U)
+            axes = np.array([p.axes for p in self.rows.points.points])
+            more = [] if self.solve.axes is not None else [Rows(axes, rows)]
+            arguments = [Rows(y, rows) for y in (before, after, l, arms, self.solve.friction, slides)]
+            return stages.each(
+                self.slip, Rows(W, self.rows.points.frame_of), *arguments, h, *more,
+                into=[Into(k, rows)] * 4, when=slides,
+            )  # fmt: skip
+
+        zeros = np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k)
+        slide, moment, turns, bends = stages.repeat(paths, *zeros, most=1, when=any)
+        return slide.reshape(3 * k), moment, turns, bends
+
+    def _slip(
+        self, W: Array, v: Array, w: Array, l: Array, r: Array, mu: Any, slides: Any, h: Any, *rest: Any
+    ) -> tuple[Any, ...]:
+        """Return slide (3,), moment (3,), turns and bends of a point; zeros unless it slides."""
+        axes, _ = self.solve.axes_of([*rest, None] if self.solve.axes is None else [None])
+        P = np.eye(3, dtype=int) if self.rows.points.width == 3 else axes @ np.hstack([-skew(r), np.eye(3, dtype=int)])
+        B = (P @ W @ P.T)[1:, 1:]
+        slip = slip_path(B, v, w, l, mu, slides > 0, h)
+        results = np.array(slip.shift), np.array([0, *slip.moment]), slip.turns, slip.bends
+        return tuple(where(slides > 0, y, 0) for y in results)
+
+    def moment(
+        self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, bends: Array
+    ) -> Array:
+        """Return what the impulses x (3k,) move by, beyond those that were held, as a moment (3k,) about the end."""
+        result: list[Any] = []
+        for i, point in enumerate(self.rows.points.points):
+            own = slice(3 * i, 3 * i + 3)
+            since = where(bends[i] > 0, h * max(self.lag, 0.5), h * self.lag)
+            # held in the middle of a smooth change
+            moved = (x[own] - l[own]) * since + moment[i] + (l[own] - start[own]) * (h * (-1 / 6))
+            more = turned_moment(x[own], slide[own], turns[i], point.friction, h)
+            result += [moved[0], moved[1] + more[0], moved[2] + more[1]]
+        return np.array(result)

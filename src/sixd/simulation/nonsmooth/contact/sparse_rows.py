@@ -44,15 +44,17 @@ class SparseRows:
         """Number of entries of U."""
         return sum(map(len, self.pattern))
 
-    def data(self, system: System, q: Array, metric: Metric, J: Array, together: int) -> tuple[Array, Array, Array]:
+    def data(
+        self, system: System, q: Array, metric: Metric, J: Array, together: int, width: int
+    ) -> tuple[Array, Array, Array]:
         """Return the entries of U, those of L, and the roots of the weights (nv,) of a metric. Of the first
-        ``together`` rows three each belong to one point, and have the same entries."""
+        ``together`` rows ``width`` each belong to one frame, and have the same entries."""
         rows = impulse_rows(system, q, metric, J, self.limits)
         root = np.array([sqrt(w) for w in metric.weight])
         U = rows * root
         pattern = [[j for j, x in enumerate(row) if not _vanishes(x)] for row in U]
-        for i in range(0, together, 3):
-            pattern[i : i + 3] = [sorted({*pattern[i], *pattern[i + 1], *pattern[i + 2]})] * 3
+        for i in range(0, together, width):
+            pattern[i : i + width] = [sorted(set().union(*pattern[i : i + width]))] * width
         self.pattern, self.branch = (pattern, metric.branch) if self.fixed is None else self.fixed
         L = [metric.L[i, j] for i in range(self.nv) for j in self.branch[i]]
         return np.array([U[i, j] for i, js in enumerate(self.pattern) for j in js]), np.array(L), root

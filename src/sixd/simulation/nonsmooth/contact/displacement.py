@@ -1,0 +1,106 @@
+"""The displacement at the end of a step: by what impulses changed, and onto the ground, without gaining energy.
+
+In the mass metric 0 ≤ φ + G p ⟂ p ≥ 0, and φ + G p = 0 where a point is pressed onto the ground: a problem of the
+solver of impulses, with heights for velocities and without friction. What the displacement gains in energy, more than
+the held normal forces took while points sank, is taken from the velocity; so is what held friction gains.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
+from sixd.simulation.nonsmooth.contact.derivatives import Value, differentiable
+from sixd.simulation.nonsmooth.contact.solver import ContactSolver
+from sixd.spatial.scalar import Array, maximum, sqrt, where
+from sixd.trace.stages import Stages
+
+_OFF = {"float64": 1e-9, "float32": 1e-6}  # m: heights that are not corrected; a go2 that stands is never off
+_NOTHING = 1e-9  # of the kinetic energy that impulses could take: work that is not looked at
+_LIFTED = 1e-22  # kg m²: square of a displacement in the mass metric whose energy is not looked at
+
+
+class Displacement:
+    """The displacement of a step and its energy, as calls within a recipe."""
+
+    def __init__(self, rows: ContactRows, solve: ContactSolver, dtype: str) -> None:
+        self.rows, self.solve, self.dtype, self.k = rows, solve, dtype, rows.k
+        problem = rows.problem
+        nq, nv = (problem.system.nq,), (problem.system.nv,)
+        shapes = {"t": (), "q": nq, "after": nq, "qd": nv, "u": (problem.nu,), "dq": nv}
+        self.energy = problem.traced(rows.displacement_energy, shapes, dtype)
+        self.reduce = differentiable(self._reduced, {"v": nv, "kinetic": (), "gain": ()}, dtype)
+
+    def onto_ground(
+        self, stages: Stages, U: Array, arms: Array, gamma: Any, after: Array, moved: Array, by_joints: Array,
+        x: Array, held: Array, reach: Any,
+    ) -> Array:  # fmt: skip
+        """Return z (nv,) of the displacement at the end of a part: by the impulses that changed, and onto the
+        ground."""
+        k = self.k
+
+        def begin(
+            U: Array, arms: Array, after: Array, moved: Array, by_joints: Array, x: Array, held: Array
+        ) -> tuple[Any, ...]:
+            z = self.rows.collected(U, arms, np.concatenate([moved, by_joints]))
+            here = self.rows.velocities(U, arms, z)
+            b, pressed, off = list(here), [], []
+            for i in range(k):
+                height = after[i] + here[3 * i]
+                b[3 * i] = height
+                presses = (x[3 * i] > 0) & (held[i] > 0)
+                pressed.append(where(presses, 1, 0))
+                far = where(presses, maximum(height, -height), -height)
+                off.append(where(far > _OFF[self.dtype], 1, 0))
+            return z, np.array(b), np.array(pressed), reduce(maximum, off)
+
+        z, b, pressed, off = self.rows.part(stages, begin, U, arms, after, moved, by_joints, x, held)
+        bounds = None
+        if reach is not None:
+            off = 1.0
+            bounds = np.ravel(np.column_stack([np.zeros(self.rows.m)] * 2 + [-reach[0::2], reach[1::2]]))
+        none = np.zeros(3 * k + self.rows.m)
+        _, shift, _ = self.solve(
+            stages, U, arms, gamma, b, none, none[: 3 * k], bounds, off, pressed=pressed, cold=True
+        )  # fmt: skip
+        return z + shift
+
+    def work(
+        self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
+        per: Any,
+    ) -> Array:  # fmt: skip
+        """Return the work of the points' impulses l (n,) that were held, and of their changes x - l, at the velocities
+        before, after, and with the changes z (nv,); and 1 if it has to be looked at.
+
+        Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,).
+        """
+        lifts = where(lift @ lift > _LIFTED, 1, 0)
+        now, total = w + self.rows.velocities(U, arms, z), 0  # type: Array, Any
+        for i in range(self.k):
+            own, t = slice(3 * i, 3 * i + 3), slice(3 * i + 1, 3 * i + 3)
+            total = total + l[3 * i] * after[i] * per * lifts + l[t] @ (v[t] + w[t]) * 0.5
+            total = total + (x[own] - l[own]) @ (w[own] + now[own]) * 0.5
+        kinetic = self.rows.collected(U, arms, l)
+        return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
+
+    def without_gain(
+        self, stages: Stages, t: Any, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any, work: Any,
+        constants: Any,
+    ) -> Array:  # fmt: skip
+        """Return the velocity, reduced by the energy that the displacement onto the ground and the impulses gain."""
+        work, gains = work
+        t, q1, q2, v, u, lift, work, *response = stages.kept(t, q1, q2, v, u, lift, work, *response)
+
+        def reduced(v: Array) -> tuple[Array, ...]:
+            dq = self.rows.part(stages, self.rows.sparse.change, *response, lift)
+            kinetic, gain = stages(self.energy, t, q1, q2, v, u, dq, *constants)
+            return (stages(self.reduce, v, kinetic, gain + work),)
+
+        return stages.repeat(reduced, v, most=1, when=gains)[0]
+
+    def _reduced(self, hold: Value, v: Array, kinetic: Any, gain: Any) -> Array:
+        """Return the velocity with less energy. Derivatives leave that out: it is about as small as rounding."""
+        return v * hold(sqrt(maximum(1 - maximum(gain, 0) / where(kinetic > 0, kinetic, 1), 0)))

@@ -1,0 +1,300 @@
+"""Impulses that obey the laws of all points and joint rows: Newton's method on the laws, with loops over the points.
+
+With impulses x the points have the velocities u = b + P U z, where z = Uᵀ Pᵀ x collects impulses (J W Jᵀ = U Uᵀ of the
+frames' rows) and P (3, 6) is the map of a point from its frame. An iteration linearizes the laws, x = r - D u:
+
+    (1 + Uᵀ K U) dz = Uᵀ f - z,     K = Σ Pᵀ D P,  f = Σ Pᵀ (r - D u)     (sums over the points of a frame)
+
+All points of a frame fold into one matrix K (6, 6): the cost is a loop over the points, and one linear system that has
+the zeros of the tree. D stays unsymmetric: symmetric, it takes three times as many iterations, and 7 % of the problems
+of a go2 stay unsolved.
+
+The first iteration takes the modes of the impulses that it is given, those of the last step: a point without one is
+open, one on the edge of its cone slips. By the velocities that these impulses leave, points that the ground has just
+reached would stick next to others of the same body, and throw it off. Then follow stiff iterations, softened ones, in
+which impulses are moved into their cones, and half steps (``_phases``); no best iterates, no patience.
+
+The displacement onto the ground is a problem of the same kind, with heights for velocities and μ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial, reduce
+from typing import Any
+
+import numpy as np
+
+from sixd.simulation.nonsmooth.contact.derivatives import smooth_solution
+from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
+from sixd.simulation.nonsmooth.contact.laws import (
+    in_cone,
+    linear_point,
+    linear_row,
+    point_residual,
+    row_impulse,
+    times,
+)
+from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, Row, change_of, product
+from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
+from sixd.spatial.rotation import skew
+from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
+from sixd.spatial.transform import blocks, force_at_point, point_velocity
+from sixd.trace.program import trace
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Into, Rows, Stages
+
+Shapes = dict[str, tuple[int, ...]]
+
+FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
+MOST = 36  # iterations
+_STIFF = {"float64": 1e-6, "float32": 1e-3}  # part of γ by which laws that fix a velocity are softened
+STIFF_JOINTS = 1e-4  # of joint rows, whose impulses and those of the points are often redundant
+_SOFTER, _SOFTEST = 1e-3, 0.1
+# m/s: by which velocities may contradict the laws, until and from iteration _EASIER on; of joint rows [rad/s] the part
+# _COARSER counts
+_TOLERANCES = {"float64": (1e-10, 1e-8), "float32": (2e-5, 5e-5)}
+_EASIER, _COARSER = 8, 0.01
+_LEAST = {"float64": 1, "float32": 2}  # iterations
+_SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
+
+
+class ContactSolver:
+    """The solver of the points of some frames, and m joint rows, as calls within a recipe."""
+
+    def __init__(self, rows: SparseRows, points: GroundPoints, m: int, dtype: str) -> None:
+        self.rows, self.points, self.m, self.dtype = rows, points, m, dtype
+        self.k, self.frames = len(points), len(points.frames)
+        self.friction = np.array([p.friction for p in points.points])
+        axes = [p.axes for p in points.points]
+        self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
+        self._define_programs()
+
+    def _define_programs(self) -> None:
+        rows, m, k, dtype = self.rows, self.m, self.k, self.dtype
+        width = self.points.width
+        vectors: Shapes = {"x": (3,), "u": (3,), "r": (3,)}
+        axes: Shapes = {} if self.axes is not None else {"axes": (3, 3)}
+        law: Shapes = {"mu": (), "slide": (3,), "pressed": (), "part": (), **axes}
+        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": ()}
+        self.fold = trace(self._fold, {**vectors, **law, **phase}, dtype)
+        known: Shapes = {"rest": (3,), "D": (6,), "b": (3,), "V": (width,), "dV": (width,)}
+        self.move = trace(self._move, {**vectors, **known, **law, "gamma": (), "alpha": ()}, dtype)
+        self.phase = trace(_phases(dtype), {"count": ()}, dtype)
+        size, n = (rows.size,), (m,)
+        folded: Shapes = {"K": (self.frames, width, width), "f": (self.frames, width)}
+        joints: Shapes = {"y": n, "w": n, "c": n, "bounds": (4 * m,)}
+        shapes: Shapes = {"U": size, **folded, "z": (rows.nv,), "alpha": (), "soft": (), **joints}
+        self.linear = trace(self._linear, shapes, dtype)
+        self.response = trace(self._response, {"U": size, "arms": (k, 3), "parts": (k,)}, dtype)
+        self.wrench = trace(self._wrench, {"x": (3,), "r": (3,), **axes}, dtype)
+        done: Shapes = {
+            "U": size,
+            "f": (self.frames, width),
+            "x": (3 * k,),
+            "y": n,
+            "b": (3 * k,),
+            "c": n,
+            "solved": (),
+        }
+        self.finish = trace(self._finish, done, dtype)
+
+    def gamma(self, stages: Stages, U: Array, arms: Array, parts: Array) -> Any:
+        """Return γ, the mean response of the points whose ``parts`` (k,) are 1; of all points if none is."""
+        return stages(self.response, U, arms, parts + 1e-9)
+
+    def __call__(
+        self, stages: Stages, U: Array, arms: Array, gamma: Any, b: Array, x: Array, slide: Array, bounds: Any,
+        when: Any, *, pressed: Any = None, cold: bool = False,
+    ) -> tuple[Array, Array, Any]:  # fmt: skip
+        """Return impulses (n,), z (nv,), and 1 if they obey the laws; from a guess x (n,), whose modes are taken first
+        unless it is ``cold``. Where ``when`` is 0, x and z are zeros.
+
+        b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
+        joint rows. ``pressed`` (k,): heights instead of velocities, without friction; 1 for points that end on the
+        ground.
+        """
+        k, points, joint = self.k, range(self.k), slice(3 * self.k, None)
+        mu = self.friction if pressed is None else np.zeros(k)
+        pressed = np.zeros(k) if pressed is None else pressed
+        bounds = np.zeros(0) if bounds is None else bounds
+        known = stages.kept(U, arms, gamma, b, slide.reshape(k, 3), mu, pressed, bounds)
+        U, arms, gamma, b, slide, mu, pressed, bounds = known
+        (parts,) = stages.kept(np.array([where(b[3 * i] < FAR / 2, 1, 0) for i in points]))
+        rows = [Rows(y, points) for y in (arms, mu, slide, pressed, parts)]
+        if self.axes is None:
+            (axes,) = stages.kept(np.array([p.axes for p in self.points.points]))
+            rows.append(Rows(axes, points))
+        by_frame = [Into(self.frames, self.points.frame_of, True)]
+        vectors, numbers = [Into(k, points)], [Into(k, points)]
+
+        def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Any, _: Any) -> tuple[Any, ...]:
+            soft, project, alpha, first = stages(self.phase, count)
+            first = first * float(not cold)
+            K, f, x1, rest, D = stages.each(
+                self.fold, Rows(x, points), Rows(u, points), *rows, gamma, soft, project, first,
+                into=[*by_frame, *by_frame, *vectors, *vectors, Into(k, points)], when=parts,
+            )  # fmt: skip
+            z, V, dV, y, w, size = stages(self.linear, U, K, f, z, alpha, soft, y, w, b[joint], bounds)
+            frame = self.points.frame_of
+            x, u, sizes = stages.each(
+                self.move, Rows(x1, points), Rows(u, points), rows[0], Rows(rest, points), Rows(D, points),
+                Rows(b[: 3 * k].reshape(k, 3), points), Rows(V, frame), Rows(dV, frame), *rows[1:], gamma, alpha,
+                into=[*vectors, *vectors, *numbers], when=parts,
+            )  # fmt: skip
+            size = reduce(maximum, list(sizes), size)
+            early, later = _TOLERANCES[self.dtype]
+            good = (size < where(count < _EASIER, early, later)) & (count + 1 >= _LEAST[self.dtype])
+            return x, u, z, y, w, count + 1, where(good, 1, 0)
+
+        u = b[: 3 * k].reshape(k, 3)
+        start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
+        reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
+        x, _, z, y, *_, done = stages.repeat(
+            once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
+        )
+        done = where(when > 0, done, 1)
+        clean = self._part(stages, self._cleaned, x, slide, mu, pressed)
+        f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
+        x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
+        return x, z, done
+
+    @cached_property
+    def _smooth(self) -> Callable[[], Recipe]:
+        return cache(partial(smooth_solution, self))
+
+    # programs -----------------------------------------------------------------------------------------
+
+    def _fold(
+        self, x: Array, u: Array, r: Array, mu: Any, slide: Array, pressed: Any, part: Any, *rest: Any
+    ) -> tuple[Any, ...]:
+        """Return K (6, 6) and f (6,) of a point, its impulse, r - D u (3,), and D (6,); zeros unless it takes part."""
+        axes, (gamma, soft, project, first) = self.axes_of(rest)
+        inside = in_cone(x, mu, slide, pressed)
+        x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
+        along = [x[a] * gamma for a in (1, 2)]
+        fast = u[1] * u[1] + u[2] * u[2] > along[0] * along[0] + along[1] * along[1]
+        modes = [where(x[0] > 0, 0, 1), *(where(fast, u[a], along[a - 1] * -_SLIPS) for a in (1, 2))]
+        seen = [where(first > 0, a, c) for a, c in zip(modes, u, strict=True)]
+        seen[0] = where(part > 0, seen[0], 1)
+        x = np.array([where(part > 0, a, 0) for a in x])
+        law, D = linear_point(gamma, seen, x, mu, slide, pressed, soft)
+        left = np.array([a - c for a, c in zip(law, times(D, u), strict=True)])
+        k, m1, m2, a, c, d = D
+        if self.points.width == 3:
+            return np.array([[k, 0, 0], [m1, a, c], [m2, c, d]], dtype=object), left, x, left, np.array(D)
+        world = axes.T @ np.array([[k, 0, 0], [m1, a, c], [m2, c, d]], dtype=object) @ axes
+        R = skew(r)
+        E = R @ world
+        return blocks(E @ R.T, E, world @ R.T, world), force_at_point(axes.T @ left, r), x, left, np.array(D)
+
+    def axes_of(self, rest: Sequence[Any]) -> tuple[Array, Sequence[Any]]:
+        """Return the axes of a point, and the other arguments; they are the first if points differ in them."""
+        return (rest[0], rest[1:]) if self.axes is None else (self.axes, rest)
+
+    def _move(
+        self, x: Array, u: Array, r: Array, left: Array, D: Array, b: Array, V: Array, dV: Array, mu: Any, slide: Array,
+        pressed: Any, part: Any, *rest: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
+        zeros unless it takes part."""
+        axes, (gamma, alpha) = self.axes_of(rest)
+        if self.points.width == 6:
+            V, dV = (axes @ point_velocity(y, r) for y in (V, dV))
+        change = times(D, dV)
+        x = x + (left - np.array(change) - x) * alpha
+        u = b + V
+        size = point_residual(gamma, u, x, mu, slide, pressed)
+        return tuple(where(part > 0, y, 0) for y in (x, u, size))
+
+    def _linear(
+        self, U: Array, K: Array, f: Array, z: Array, alpha: Any, soft: Any, y: Array, w: Array, c: Array, bounds: Array
+    ) -> tuple[Any, ...]:
+        """Return z (nv,), the velocities V (frames, 6) of the frames by impulses and their changes, and of the joint
+        rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
+        frames, joints = self.split(U)
+        laws = []
+        for i, row in enumerate(joints):
+            B = sum(a * a for a in row.values())
+            one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS))
+            laws.append(JointLaw(row, one - D * w[i], D))
+        dz = change_of(frames, K, f, z, laws)
+        z = z + dz * alpha
+        V, dV = self.of_frames(frames, z), self.of_frames(frames, dz)
+        size: Any = 0
+        y, w = list(y), list(w)  # type: ignore[assignment]
+        for i, (row, left, D) in enumerate(laws):
+            y[i] = y[i] + (left - D * product(row, dz) - y[i]) * alpha
+            w[i] = c[i] + product(row, z)
+            B = sum(a * a for a in row.values())
+            target = row_impulse(B, w[i], y[i], bounds[4 * i : 4 * i + 4])
+            size = maximum(size, absolute((target - y[i]) * B) * _COARSER)
+        return z, V, dV, np.array(y), np.array(w), size
+
+    def split(self, U: Array) -> tuple[list[list[Row]], list[Row]]:
+        """Return the rows of U of each frame, and of the joints."""
+        rows, width, size = self.rows.rows(U), self.points.width, self.points.size
+        return [rows[i : i + width] for i in range(0, size, width)], rows[size:]
+
+    @staticmethod
+    def of_frames(frames: Sequence[Sequence[Row]], z: Array) -> Array:
+        """Return the velocities (frames, r) of the frames by z (nv,)."""
+        return np.array([[product(row, z) for row in own] for own in frames])
+
+    def own_responses(self, U: Array) -> Array:
+        """Return the responses (frames, r, r) of the frames to impulses on themselves."""
+        frames, _ = self.split(U)
+        return np.array([[[sum(a[j] * d[j] for j in a) for d in own] for a in own] for own in frames])
+
+    def _response(self, U: Array, arms: Array, parts: Array) -> Any:
+        """Return the mean over points that take part of a third of the trace of P U Uᵀ Pᵀ; 1 if none does."""
+        width, total, count = self.points.width, 0, 0  # type: int, Any, Any
+        for n, W in enumerate(self.own_responses(U)):
+            mine = [i for i, frame in enumerate(self.points.frame_of) if frame == n]
+            share = sum(parts[i] for i in mine)
+            total, count = total + W[-3:, -3:].trace() * share, count + share
+            if width == 6:  # of v + ω × r: tr(W_vv) - 2 tr([r] W_ωv) + tr([r] W_ωω [r]ᵀ)
+                r = sum(arms[i] * parts[i] for i in mine)
+                square = sum(np.outer(arms[i], arms[i]) * parts[i] for i in mine)
+                total = total - (skew(r) @ W[:3, 3:]).trace() * 2
+                total = total + W[:3, :3].trace() * square.trace() - (W[:3, :3] * square).sum()
+        mean = total * (1 / 3) / where(count > 0, count, 1)
+        return where(mean > 0, mean, 1)
+
+    def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
+        return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
+
+    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array) -> Array:
+        """Return the impulses (k, 3) within their cones, which they leave by rounding."""
+        return np.array([in_cone(x[i], mu[i], slide[i], pressed[i]) for i in range(self.k)])
+
+    def _finish(self, U: Array, f: Array, x: Array, y: Array, b: Array, c: Array, solved: Any) -> tuple[Array, Array]:
+        """Return x (n,) and z (nv,). Of a problem that is not solved all impulses are reduced, so that they take as
+        much kinetic energy, xᵀb + ½ ‖z‖², as they can: an iterate beyond the solution would add energy, and where
+        friction is strong (Painlevé's paradox) without limit."""
+        z = self.rows.collected(U, np.concatenate([f.ravel(), y]))
+        square = z @ z
+        part = minimum(maximum(-(x @ b + y @ c) / where(square > 0, square, 1), 0), 1)
+        part = where(solved > 0, 1, part)
+        return np.concatenate([x, y]) * part, z * part
+
+    def _part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
+        shapes = {f"array {i}": np.shape(x) for i, x in enumerate(arrays)}
+        return stages(trace(function, shapes, self.dtype), *arrays)
+
+
+def _phases(dtype: str) -> Callable[[Any], Any]:
+    """Return the schedule: count -> how soft the laws are, whether impulses are moved into their cones, the length of
+    the step, and whether modes are those of the impulses.
+
+    One stiff iteration, 3 softer ones, 4 stiff, 8 soft half steps, 4 stiff; then 4 softer and 4 stiff in turn.
+    """
+    stiff = _STIFF[dtype]
+
+    def phase(count: Any) -> tuple[Any, ...]:
+        half = (count >= 8) & (count < 16)
+        softer = ((count >= 1) & (count < 4)) | ((count >= 20) & (count < 24)) | ((count >= 28) & (count < 32))
+        soft = where(half, _SOFTEST, where(softer, max(_SOFTER, stiff), stiff))
+        return soft, where(half | softer, 1, 0), where(half, 0.5, 1), where(count < 1, 1, 0)
+
+    return phase
