@@ -232,7 +232,7 @@ class ContactStep:
         last: Any, count: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return what is gone of the step; the points' impulses so far; their forces, for the next part; 1 if points
-        hit the ground that were not looked for; the number of parts; whether the step has ended; and 0 after an impact."""
+        hit the ground in the last part; the number of parts; whether the step has ended; and 0 after an impact."""
         own, now = slice(3 * self.k), gone + h
         return (
             now,
