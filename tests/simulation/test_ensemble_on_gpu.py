@@ -230,7 +230,7 @@ def test_a_controller_that_cannot_be_compiled(gpus, arm):
 def test_too_much_for_the_memory(gpus, monkeypatch, arm):
     monkeypatch.setattr(gpus, "memory", 100)
     with pytest.raises(
-        DeviceError, match=r"An array of shape \(7, 2\) takes 112 bytes on GPU 0. Compute fewer rows at"
+        DeviceError, match=r"An array of shape \(7, 2\) takes 112 bytes on GPU 0. Compute fewer states at"
     ):
         sixd.ensemble(arm, Q, QD, 0.05, device="cuda")
     assert not gpus.buffers

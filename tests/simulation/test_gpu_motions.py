@@ -197,7 +197,7 @@ def test_wrong_arguments(gpu, rng):
     arm = sixd.zoo.planar(2)
     q, qd = map(there, start(arm, rng))
     for options, error, text in (
-        ({"method": "adaptive"}, ScalarTypeError, "expected fixed steps: euler"),
+        ({"method": "adaptive"}, ScalarTypeError, "expected fixed steps: rk4"),
         ({"method": "verlet"}, sixd.UnknownNameError, "no choice named 'verlet'"),
         ({"controller": lambda t, q, qd: q, "sample_time": 0.01}, ScalarTypeError, "called with numbers"),
         (

@@ -72,17 +72,18 @@ class Displacement:
         self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
         per: Any,
     ) -> Array:  # fmt: skip
-        """Return the work of the points' impulses l (n,) that were held, and of their changes x - l, at the velocities
+        """Return the work of the points' friction, of l (n,) that was held and of its change x - l, at the velocities
         before, after, and with the changes z (nv,); and 1 if it has to be looked at.
 
-        Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,).
+        Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,). Their
+        changes take energy; by implicit steps they would seem to gain some, from stiff springs.
         """
         lifts = where(lift @ lift > _LIFTED, 1, 0)
         now, total = w + self.rows.velocities(U, arms, z), 0  # type: Array, Any
         for i in range(self.k):
-            own, t = slice(3 * i, 3 * i + 3), slice(3 * i + 1, 3 * i + 3)
-            total = total + l[3 * i] * after[i] * per * lifts + l[t] @ (v[t] + w[t]) * 0.5
-            total = total + (x[own] - l[own]) @ (w[own] + now[own]) * 0.5
+            t = slice(3 * i + 1, 3 * i + 3)
+            total = total + l[3 * i] * after[i] * per * lifts
+            total = total + (l[t] @ (v[t] + w[t]) + (x[t] - l[t]) @ (w[t] + now[t])) * 0.5
         kinetic = self.rows.collected(U, arms, l)
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
