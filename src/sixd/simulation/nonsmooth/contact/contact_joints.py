@@ -16,7 +16,7 @@ from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
 from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
-from sixd.spatial.scalar import Array, absolute, maximum, minimum, sign, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
 
 _NEAR = {"float64": 1e-6, "float32": 1e-3}  # rad/s or m/s: from the velocity that a limit leaves
 _SLOW = {"float64": 1e-10, "float32": 1e-6}  # rad/s or m/s: what the solver leaves of a joint that rests
@@ -33,7 +33,7 @@ class ContactJoints:
         """Return the forces (m,) of the last step, from those on the degrees of freedom (nv,)."""
         return np.array([*(friction[j] for j in self.rows.dofs), *([0] * len(self.rows.followers))])
 
-    def persisting(self, h: Any, per: Any, q: Array, v: Array, v_e: Array, F: Array) -> Array:
+    def persisting(self, h: Scalar, per: Scalar, q: Array, v: Array, v_e: Array, F: Array) -> Array:
         """Return the bounds (4m,) at the start of a step, for rows with the velocities v, and v_e without impulses."""
         bounds = Bounds(-F * h, F * h)
         if self.limits is not None:
@@ -41,7 +41,17 @@ class ContactJoints:
         return _flat(bounds)
 
     def with_impacts(
-        self, h: Any, per: Any, q: Array, v: Array, v_e: Array, w: Array, F: Array, l: Array, W: Array, still: Array
+        self,
+        h: Scalar,
+        per: Scalar,
+        q: Array,
+        v: Array,
+        v_e: Array,
+        w: Array,
+        F: Array,
+        l: Array,
+        W: Array,
+        still: Array,
     ) -> tuple[Array, ...]:
         """Return the bounds (4m,) of total impulses at the end of a step; the times at which rows come to rest within
         it, and the friction until then; and the times since rows hit a limit.
@@ -56,7 +66,7 @@ class ContactJoints:
         return _flat(bounds), turn.t1, sign(v) * F, since
 
     def moment(
-        self, h: Any, lag: Any, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array
+        self, h: Scalar, lag: Scalar, x: Array, l: Array, bounds: Array, t1: Array, braked: Array, since: Array
     ) -> Any:
         """Return what the impulses x (m,) move by, beyond those that were held, as a moment (m,) about the end."""
         stop = self._stops(x, bounds)
@@ -75,7 +85,7 @@ class ContactJoints:
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def finished(
-        self, system: System, per: Any, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        self, system: System, per: Scalar, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
         W: Array, done: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.

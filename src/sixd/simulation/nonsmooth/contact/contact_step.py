@@ -40,7 +40,7 @@ from sixd.simulation.nonsmooth.contact.solver import FAR, ContactSolver
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.base_steps import HeldForces, base_step
 from sixd.spatial.rotation import quaternion_to_rotation
-from sixd.spatial.scalar import Array, maximum, where
+from sixd.spatial.scalar import Array, Scalar, maximum, where
 from sixd.trace.stages import Stages
 
 ROUNDS = 8  # parts of a step: of 300 thrown plates with 8 corners 25 steps of 180,000 needed more
@@ -74,7 +74,7 @@ class ContactStep:
         self.displacement = Displacement(self.rows, self.solve, dtype)
 
     def __call__(
-        self, stages: Stages, t: Any, h: Any, q: Array, qd: Array, u: Array, friction: Array, constants: Any
+        self, stages: Stages, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, friction: Array, constants: Any
     ) -> Any:
         """Return (q, qd, u, mean friction of joints (nv,)) at the end of the step, and how many solutions failed."""
         points = self.points
@@ -93,8 +93,8 @@ class ContactStep:
         return q, qd, np.array(forces), friction, failed
 
     def _part_of_step(
-        self, stages: Stages, t: Any, whole: Any, constants: Any, gone: Any, q: Array, qd: Array, u: Array,
-        friction: Array, total: Array, force: Array, failed: Any, count: Any, _: Any,
+        self, stages: Stages, t: Scalar, whole: Scalar, constants: Any, gone: Scalar, q: Array, qd: Array, u: Array,
+        friction: Array, total: Array, force: Array, failed: Scalar, count: Scalar, _: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the state of a step after a part of it that ends with the step, or with an impact."""
         part, joints, k = self.rows.part, self.joints, self.k
@@ -114,7 +114,7 @@ class ContactStep:
         known = None if self.rows.is_implicit else (first, rate)
         push = l * per
 
-        def held_until(time: Any) -> tuple[Any, ...]:
+        def held_until(time: Scalar) -> tuple[Any, ...]:
             q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, push, known)
             return q1, v1, u1, *stages(self.rows.last, t + time, time, q1, v1, u1, *constants)
 
@@ -163,18 +163,18 @@ class ContactStep:
         return gone, *more, total, force, failed, count, ended
 
     @staticmethod
-    def _times_left(t: Any, h: Any, gone: Any, count: Any) -> tuple[Any, ...]:
+    def _times_left(t: Scalar, h: Scalar, gone: Scalar, count: Scalar) -> tuple[Any, ...]:
         """Return the time at the beginning of a part, what is left of the step, 1 over it, and 1 if it is the last."""
         left = maximum(h - gone, 0)
         return t + gone, left, 1 / where(left > 0, left, 1), where(count >= ROUNDS - 1, 1, 0)
 
     @staticmethod
-    def _shortened(h: Any, push: Array, start: Array) -> tuple[Any, ...]:
+    def _shortened(h: Scalar, push: Array, start: Array) -> tuple[Any, ...]:
         """Return the length of a part that ends with an impact, 1 over it, and the impulses of that time."""
         return h, 1 / where(h > 0, h, 1), push * h, start * h
 
     def _predicted(
-        self, h: Any, phi: Array, v: Array, rates: Array, inward: Array, force: Array, friction: Array
+        self, h: Scalar, phi: Array, v: Array, rates: Array, inward: Array, force: Array, friction: Array
     ) -> tuple[Array, ...]:
         """Return the velocities of the rows without impulses, a guess of those, which points are held, which hit the
         ground at once, and the accelerations of the rows without impulses.
@@ -203,7 +203,7 @@ class ContactStep:
         return b, guess, np.array(held), np.array(hits), rates
 
     def _held(
-        self, per: Any, a: Array, start: Array, guess: Array, arms: Array, U: Array, L: Array, root: Array
+        self, per: Scalar, a: Array, start: Array, guess: Array, arms: Array, U: Array, L: Array, root: Array
     ) -> tuple[Array, Array]:
         """Return the impulses that are held, and the acceleration with them.
 
@@ -228,8 +228,8 @@ class ContactStep:
         return np.array(b)
 
     def _ended(
-        self, whole: Any, gone: Any, h: Any, per: Any, total: Array, force: Array, x: Array, p: Array, late: Array,
-        last: Any, count: Any,
+        self, whole: Scalar, gone: Scalar, h: Scalar, per: Scalar, total: Array, force: Array, x: Array, p: Array,
+        late: Array, last: Scalar, count: Scalar,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return what is gone of the step; the points' impulses so far; their forces, for the next part; 1 if points
         hit the ground in the last part; the number of parts; whether the step has ended; and 0 after an impact."""

@@ -18,7 +18,7 @@ from sixd.algorithms.derivatives.implicit import held
 from sixd.simulation.nonsmooth.contact.laws import linear_point, linear_row, times
 from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, change_of, product
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array, where
+from sixd.spatial.scalar import Array, Scalar, where
 from sixd.spatial.transform import blocks, force_at_point, point_velocity
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import Recipe
@@ -45,8 +45,8 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
         return solver.of_frames(own, z), np.array([c[i] + product(row, z) for i, row in enumerate(joints)])
 
     def law(
-        hold: Value, x: Array, r: Array, mu: Any, slide: Array, pressed: Any, part: Any, V: Array, b: Array, gamma: Any,
-        *rest: Any,
+        hold: Value, x: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar, V: Array, b: Array,
+        gamma: Scalar, *rest: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         a, _ = solver.axes_of([*rest, None] if solver.axes is None else [None])
         u = b + (a @ point_velocity(V, r) if width == 6 else V)
@@ -87,8 +87,9 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
     advance = differentiable(move, {"x": (3,), "rho": (3,), "D": (6,), "dV": (width,), "r": (3,), **axes}, dtype)
 
     def again(
-        stages: Stages, x: Array, u: Array, z: Array, y: Array, w: Array, count: Any, done: Any, U: Array, arms: Array,
-        gamma: Any, b: Array, slide: Array, mu: Array, pressed: Array, bounds: Array, part: Array, *own_axes: Array,
+        stages: Stages, x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, done: Any, U: Array,
+        arms: Array, gamma: Scalar, b: Array, slide: Array, mu: Array, pressed: Array, bounds: Array, part: Array,
+        *own_axes: Array,
     ) -> tuple[Any, ...]:  # fmt: skip
         by_frame, each = Into(solver.frames, frame_of, True), Into(k, points)
         more = [Rows(a, points) for a in own_axes]

@@ -15,7 +15,7 @@ import numpy as np
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.derivatives import Value, differentiable
 from sixd.simulation.nonsmooth.contact.solver import ContactSolver
-from sixd.spatial.scalar import Array, maximum, sqrt, where
+from sixd.spatial.scalar import Array, Scalar, maximum, sqrt, where
 from sixd.trace.stages import Stages
 
 _OFF = {"float64": 1e-9, "float32": 1e-6}  # m: heights that are not corrected; a go2 that stands is never off
@@ -35,7 +35,7 @@ class Displacement:
         self.reduce = differentiable(self._reduced, {"v": nv, "kinetic": (), "gain": ()}, dtype)
 
     def onto_ground(
-        self, stages: Stages, U: Array, arms: Array, gamma: Any, after: Array, moved: Array, by_joints: Array,
+        self, stages: Stages, U: Array, arms: Array, gamma: Scalar, after: Array, moved: Array, by_joints: Array,
         x: Array, held: Array, reach: Any,
     ) -> Array:  # fmt: skip
         """Return z (nv,) of the displacement at the end of a part: by the impulses that changed, and onto the
@@ -70,7 +70,7 @@ class Displacement:
 
     def work(
         self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
-        per: Any,
+        per: Scalar,
     ) -> Array:  # fmt: skip
         """Return the work of the points' friction, of l (n,) that was held and of its change x - l, at the velocities
         before, after, and with the changes z (nv,); and 1 if it has to be looked at.
@@ -88,8 +88,8 @@ class Displacement:
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
     def without_gain(
-        self, stages: Stages, t: Any, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any, work: Any,
-        constants: Any,
+        self, stages: Stages, t: Scalar, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any,
+        work: Scalar, constants: Any,
     ) -> Array:  # fmt: skip
         """Return the velocity, reduced by the energy that the displacement onto the ground and the impulses gain."""
         work, gains = work
@@ -102,6 +102,6 @@ class Displacement:
 
         return stages.repeat(reduced, v, most=1, when=gains)[0]
 
-    def _reduced(self, hold: Value, v: Array, kinetic: Any, gain: Any) -> Array:
+    def _reduced(self, hold: Value, v: Array, kinetic: Scalar, gain: Scalar) -> Array:
         """Return the velocity with less energy. Derivatives leave that out: it is about as small as rounding."""
         return v * hold(sqrt(maximum(1 - maximum(gain, 0) / where(kinetic > 0, kinetic, 1), 0)))

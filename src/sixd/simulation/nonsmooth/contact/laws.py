@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixd.spatial.scalar import absolute, maximum, minimum, sqrt, where
+from sixd.spatial.scalar import Scalar, absolute, maximum, minimum, sqrt, where
 
 NEVER = 1e20  # rad/s or m/s: rows without a limit have a larger one
 
@@ -37,7 +37,7 @@ def _unit(d: Any) -> tuple[Any, list[Any]]:
     return size, [d[0] * scale, d[1] * scale]
 
 
-def in_cone(x: Any, mu: Any, slide: Any, pressed: Any = 0.0) -> list[Any]:
+def in_cone(x: Any, mu: Scalar, slide: Any, pressed: Any = 0.0) -> list[Any]:
     """Return the impulse (3,) moved into the cone: its friction is reduced."""
     n = where(pressed > 0, x[0], maximum(x[0], 0))
     reach = maximum(n, 0) * mu
@@ -48,7 +48,7 @@ def in_cone(x: Any, mu: Any, slide: Any, pressed: Any = 0.0) -> list[Any]:
     return [n, centre[0] + off[0] * part, centre[1] + off[1] * part]
 
 
-def point_residual(gamma: Any, u: Any, x: Any, mu: Any, slide: Any, pressed: Any) -> Any:
+def point_residual(gamma: Scalar, u: Any, x: Any, mu: Scalar, slide: Any, pressed: Scalar) -> Any:
     """Return by how much the velocity u of a point, or its impulse x, contradicts its law [m/s]. Of the impulse: what
     it is moved by into the cone, after a step against the velocity, times γ."""
     normal = x[0] * gamma
@@ -62,7 +62,7 @@ def point_residual(gamma: Any, u: Any, x: Any, mu: Any, slide: Any, pressed: Any
 
 
 def linear_point(
-    gamma: Any, u: Any, x: Any, mu: Any, slide: Any, pressed: Any, soft: Any, shift: Any = None
+    gamma: Scalar, u: Any, x: Any, mu: Scalar, slide: Any, pressed: Scalar, soft: Scalar, shift: Any = None
 ) -> tuple[list[Any], list[Any]]:
     """Return r (3,) of a point's law at its impulse x and velocity u: open, sticking or slipping; and D as
     (k, m1, m2, a, b, c): ((k, 0, 0), (m1, a, b), (m2, b, c)). ``shift`` (3,) are the entries of ``slide`` that r
@@ -118,7 +118,7 @@ def on_graph(x: Any, bounds: Any) -> Any:
     return where(x > hi, upper, where(x < lo, lower, x))
 
 
-def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Any, now: Any = None) -> tuple[Any, Any]:
+def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Scalar, now: Any = None) -> tuple[Any, Any]:
     """Return r and D of a joint row's law; r follows the bounds ``now``, where these differ in their derivatives."""
     lo, hi = bounds[:2]
     lo_now, hi_now, low, high = bounds if now is None else now

@@ -20,7 +20,7 @@ import numpy as np
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.contact.solver import FAR, ContactSolver
-from sixd.spatial.scalar import Array, maximum, minimum, sqrt, where
+from sixd.spatial.scalar import Array, Scalar, maximum, minimum, sqrt, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Into, Rows, Stages
 
@@ -46,14 +46,14 @@ class PointImpacts:
         self.time = trace(time_on_cubic, dict.fromkeys(names, ()), dtype)
 
     def first(
-        self, stages: Stages, h: Any, phi: Array, v: Array, ends: Any, held: Array, hits: Array, last: Any
+        self, stages: Stages, h: Scalar, phi: Array, v: Array, ends: Any, held: Array, hits: Array, last: Any
     ) -> tuple[Any, ...]:
         """Return the time of the first impact, h if there is none; which points fall until then; which are below the
         ground at the end though impacts are no longer looked for; and 1 if there is an impact."""
         k, (_, _, _, after, w, *_) = self.k, ends
         normal, normal1 = v[: 3 * k : 3], w[: 3 * k : 3]
 
-        def find(held: Array, hits: Array, after: Array, last: Any) -> tuple[Any, ...]:
+        def find(held: Array, hits: Array, after: Array, last: Scalar) -> tuple[Any, ...]:
             falls, late = [], []
             for i in range(k):
                 below = where(held[i] > 0, 0, where((after[i] < 0) | (hits[i] > 0), 1, 0)) > 0
@@ -72,7 +72,7 @@ class PointImpacts:
         return first, falls, late, hit
 
     def respond(
-        self, stages: Stages, h: Any, after: Array, w: Array, z: Array, U: Array, arms: Array, rates: Array,
+        self, stages: Stages, h: Scalar, after: Array, w: Array, z: Array, U: Array, arms: Array, rates: Array,
         late: Array, bounds: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulses (n,) of points that hit the ground at the end of a part, their z (nv,), and how many
@@ -115,7 +115,7 @@ class PointImpacts:
         return stages.repeat(solved, none, np.zeros(self.rows.sparse.nv), 0.0, most=1, when=hits)
 
 
-def time_on_cubic(before: Any, after: Any, v: Any, w: Any, h: Any, falls: Any, hits: Any) -> Any:
+def time_on_cubic(before: Scalar, after: Scalar, v: Scalar, w: Scalar, h: Scalar, falls: Scalar, hits: Scalar) -> Any:
     """Return when a point reaches the ground within a step of length h, or h.
 
     ``before`` and ``after`` are its heights, v and w their rates at both ends. ``falls``: 1 if it is below the ground
@@ -134,7 +134,7 @@ def time_on_cubic(before: Any, after: Any, v: Any, w: Any, h: Any, falls: Any, h
     return where(hits > 0, 0, where(falls > 0, x * h, h))
 
 
-def newton_time(time: Any, heights: Array, w: Array, falls: Array, most: Any) -> tuple[Any, Any]:
+def newton_time(time: Scalar, heights: Array, w: Array, falls: Array, most: Scalar) -> tuple[Any, Any]:
     """Return a better time of the first contact, and by how much the first point is off the ground [m].
 
     ``heights`` and their rates w (k,) are those at ``time``; of the points that fall, the lowest is followed.

@@ -16,7 +16,7 @@ from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.laws import size_of
 from sixd.simulation.nonsmooth.contact.solver import ContactSolver
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, maximum, minimum, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Into, Rows, Stages
 
@@ -43,7 +43,7 @@ class Slip(NamedTuple):
     bends: Any
 
 
-def slip_path(B: Any, v: Any, w: Any, l: Any, mu: Any, held: Any, h: Any) -> Slip:
+def slip_path(B: Any, v: Scalar, w: Scalar, l: Any, mu: Scalar, held: Scalar, h: Scalar) -> Slip:
     """Return the slip of a point with the tangential velocity v (2,) before and w (2,) after a step of length h.
     B (2, 2) is its own tangential response, l (3,) the impulse that was held."""
     speed = size_of(v)
@@ -69,12 +69,12 @@ def slip_path(B: Any, v: Any, w: Any, l: Any, mu: Any, held: Any, h: Any) -> Sli
     return Slip([used, s[0] * used, s[1] * used], moment, back, where(sticks & slides, 1, back))
 
 
-def turned_moment(x: Any, shift: Any, turns: Any, mu: Any, h: Any) -> list[Any]:
+def turned_moment(x: Any, shift: Any, turns: Any, mu: Scalar, h: Scalar) -> list[Any]:
     """Return the moment (2,) of the impulse x (3,) of a point that reverses: friction -μ x_n s, then the rest."""
     return [-(shift[r] * x[0] * mu + shift[0] * x[r]) * turns * (h / 2) for r in (1, 2)]
 
 
-def _stopping(B: Any, v: Any, w: Any, l: Any, most: Any, h: Any) -> list[Any]:
+def _stopping(B: Any, v: Scalar, w: Scalar, l: Any, most: Scalar, h: Scalar) -> list[Any]:
     """Return the moment (2,) of a point that comes to rest: its path in short parts, against a straight line."""
     more = (B[0][0] + B[1][1]) * _DAMPING
     a, b, d = B[0][0] + more, B[0][1], B[1][1] + more
@@ -112,7 +112,7 @@ class SlipPaths:
         self.slip = trace(self._slip, slip, dtype)
 
     def slips(
-        self, stages: Stages, h: Any, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
+        self, stages: Stages, h: Scalar, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
     ) -> tuple[Array, ...]:
         """Return the slide of the points (3k,), and their moments (k, 3), turns (k,) and bends (k,): zeros while none
         slides."""
@@ -145,7 +145,7 @@ class SlipPaths:
         return slide.reshape(3 * k), moment, turns, bends
 
     def _slip(
-        self, W: Array, v: Array, w: Array, l: Array, r: Array, mu: Any, slides: Any, h: Any, *rest: Any
+        self, W: Array, v: Array, w: Array, l: Array, r: Array, mu: Scalar, slides: Scalar, h: Scalar, *rest: Any
     ) -> tuple[Any, ...]:
         """Return slide (3,), moment (3,), turns and bends of a point; zeros unless it slides."""
         axes, _ = self.solve.axes_of([*rest, None] if self.solve.axes is None else [None])
@@ -156,7 +156,7 @@ class SlipPaths:
         return tuple(where(slides > 0, y, 0) for y in results)
 
     def moment(
-        self, h: Any, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, bends: Array
+        self, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, bends: Array
     ) -> Array:
         """Return what the impulses x (3k,) move by, beyond those that were held, as a moment (3k,) about the end."""
         result: list[Any] = []

@@ -38,7 +38,7 @@ from sixd.simulation.nonsmooth.contact.laws import (
 from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, Row, change_of, product
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array, absolute, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
 from sixd.spatial.transform import blocks, force_at_point, point_velocity
 from sixd.trace.program import trace
 from sixd.trace.recipe import Recipe
@@ -104,8 +104,8 @@ class ContactSolver:
         return stages(self.response, U, arms, parts + 1e-9)
 
     def __call__(
-        self, stages: Stages, U: Array, arms: Array, gamma: Any, b: Array, x: Array, slide: Array, bounds: Any,
-        when: Any, *, pressed: Any = None, cold: bool = False,
+        self, stages: Stages, U: Array, arms: Array, gamma: Scalar, b: Array, x: Array, slide: Array, bounds: Any,
+        when: Scalar, *, pressed: Any = None, cold: bool = False,
     ) -> tuple[Array, Array, Any]:  # fmt: skip
         """Return impulses (n,), z (nv,), and 1 if they obey the laws; from a guess x (n,), whose modes are taken first
         unless it is ``cold``. Where ``when`` is 0, x and z are zeros.
@@ -128,7 +128,7 @@ class ContactSolver:
         by_frame = [Into(self.frames, self.points.frame_of, True)]
         vectors, numbers = [Into(k, points)], [Into(k, points)]
 
-        def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Any, _: Any) -> tuple[Any, ...]:
+        def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
             soft, project, alpha, first = stages(self.phase, count)
             first = first * float(not cold)
             K, f, x1, rest, D = stages.each(
@@ -166,7 +166,7 @@ class ContactSolver:
     # programs -----------------------------------------------------------------------------------------
 
     def _fold(
-        self, x: Array, u: Array, r: Array, mu: Any, slide: Array, pressed: Any, part: Any, *rest: Any
+        self, x: Array, u: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar, *rest: Any
     ) -> tuple[Any, ...]:
         """Return K (6, 6) and f (6,) of a point, its impulse, r - D u (3,), and D (6,); zeros unless it takes part."""
         axes, (gamma, soft, project, first) = self.axes_of(rest)
@@ -193,8 +193,8 @@ class ContactSolver:
         return (rest[0], rest[1:]) if self.axes is None else (self.axes, rest)
 
     def _move(
-        self, x: Array, u: Array, r: Array, left: Array, D: Array, b: Array, V: Array, dV: Array, mu: Any, slide: Array,
-        pressed: Any, part: Any, *rest: Any,
+        self, x: Array, u: Array, r: Array, left: Array, D: Array, b: Array, V: Array, dV: Array, mu: Scalar,
+        slide: Array, pressed: Scalar, part: Scalar, *rest: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
         zeros unless it takes part."""
@@ -208,7 +208,17 @@ class ContactSolver:
         return tuple(where(part > 0, y, 0) for y in (x, u, size))
 
     def _linear(
-        self, U: Array, K: Array, f: Array, z: Array, alpha: Any, soft: Any, y: Array, w: Array, c: Array, bounds: Array
+        self,
+        U: Array,
+        K: Array,
+        f: Array,
+        z: Array,
+        alpha: Scalar,
+        soft: Scalar,
+        y: Array,
+        w: Array,
+        c: Array,
+        bounds: Array,
     ) -> tuple[Any, ...]:
         """Return z (nv,), the velocities V (frames, 6) of the frames by impulses and their changes, and of the joint
         rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
@@ -268,7 +278,9 @@ class ContactSolver:
         """Return the impulses (k, 3) within their cones, which they leave by rounding."""
         return np.array([in_cone(x[i], mu[i], slide[i], pressed[i]) for i in range(self.k)])
 
-    def _finish(self, U: Array, f: Array, x: Array, y: Array, b: Array, c: Array, solved: Any) -> tuple[Array, Array]:
+    def _finish(
+        self, U: Array, f: Array, x: Array, y: Array, b: Array, c: Array, solved: Scalar
+    ) -> tuple[Array, Array]:
         """Return x (n,) and z (nv,). Of a problem that is not solved all impulses are reduced, so that they take as
         much kinetic energy, xᵀb + ½ ‖z‖², as they can: an iterate beyond the solution would add energy, and where
         friction is strong (Painlevé's paradox) without limit."""
@@ -291,7 +303,7 @@ def _phases(dtype: str) -> Callable[[Any], Any]:
     """
     stiff = _STIFF[dtype]
 
-    def phase(count: Any) -> tuple[Any, ...]:
+    def phase(count: Scalar) -> tuple[Any, ...]:
         half = (count >= 8) & (count < 16)
         softer = ((count >= 1) & (count < 4)) | ((count >= 20) & (count < 24)) | ((count >= 28) & (count < 32))
         soft = where(half, _SOFTEST, where(softer, max(_SOFTER, stiff), stiff))
