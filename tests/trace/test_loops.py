@@ -1,10 +1,15 @@
 """Tables and loops of recipes, evaluated by NumPy and by compiled code."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from recipes import PAIRS, both, compiled, nested, nested_by_numbers, springs, springs_by_numpy
+from sixd.codegen.js_module import emit_js_module
+from sixd.engine.artifact import recipe_key
+from sixd.errors import TraceError
 from sixd.spatial import sin, where
 from sixd.trace.adjoint import forward_backward
 from sixd.trace.program import trace
@@ -104,6 +109,23 @@ def test_the_adjoint_of_a_loop(when, rng):
 
     recipe = trace_stages(step, {"x": (5, 3), "k": (6,), "when": ()}, {}, smooth=True)
     require_adjoint(recipe, [rng.normal(size=(5, 3)), rng.uniform(1, 2, 6), np.array(when)], rng, ("x", "k"))
+
+
+def test_tapes_are_part_of_a_key_and_not_of_javascript():
+    """Recipes that differ in a tape alone have keys of their own; pages step forwards, without tapes."""
+
+    def kept(keeps):
+        def step(stages, x):
+            return (stages.repeat(lambda x, done: (x / 2, where(x < 2, 1, 0)), x, 0.0, most=3, keeps=keeps)[0],)
+
+        return trace_stages(step, {"x": ()}, {})
+
+    plain, taped = kept(False), kept(True)
+    bare = replace(taped, works=tuple(replace(work, tape=(), made="") for work in taped.works))
+    assert len({recipe_key(recipe, "float64") for recipe in (plain, taped, bare)}) == 3
+    assert emit_js_module(plain, {})
+    with pytest.raises(TraceError, match="loops with tapes"):
+        emit_js_module(taped, {})
 
 
 def require_adjoint(recipe, state, rng, weighed=None):

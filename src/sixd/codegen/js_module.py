@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
+from sixd.errors import TraceError
 from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
 from sixd.trace.recipe import Recipe, Repeated, TableCall, Work, calls_in
@@ -89,6 +90,8 @@ def _work(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> It
 
 def _loop(loop: Repeated, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
     """The statements of a loop."""
+    if loop.tape or loop.rewinds:
+        raise TraceError("JavaScript: loops with tapes, as adjoints have them, cannot be written.")
     outputs = [arrays[a] for a in loop.outputs]
     yield from (f"{y}.set({arrays[x]});" for y, x in zip(outputs, loop.inputs, strict=True))
     if loop.when:

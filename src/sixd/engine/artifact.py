@@ -224,7 +224,7 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
 
     def describe(work: Work) -> Any:
         if isinstance(work, Repeated):
-            names = work.inputs, work.outputs, work.results, work.most, work.when
+            names = work.inputs, work.outputs, work.results, work.most, work.when, work.tape, work.made, work.rewinds
             return *names, [describe(part) for part in work.works]
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)

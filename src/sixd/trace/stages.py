@@ -17,7 +17,7 @@ from sixd.body_marks import listening
 from sixd.errors import TraceError
 from sixd.gc_pause import PAUSED
 from sixd.trace.expr import Graph
-from sixd.trace.program import Program, Slot, make_program
+from sixd.trace.program import Program, Slot, make_program, trace
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work
 
 
@@ -170,6 +170,11 @@ class Stages:
         rewinds = tuple(zip(tape.names, kept, strict=True))
         self.works.append(Repeated(inside, starts, tuple(names), results, 1, made=tape.made, rewinds=rewinds))
         return tuple(self.input(name, np.shape(x)) for name, x in zip(names, state, strict=True))
+
+    def part(self, function: Callable[..., Any], *arrays: Any) -> Any:
+        """The results of a function of arrays as a call of its own: each is computed once."""
+        shapes = {f"array {k}": np.shape(x) for k, x in enumerate(arrays)}
+        return self(trace(function, shapes, self.graph.dtype), *arrays)
 
     def kept(self, *arrays: Any) -> tuple[Any, ...]:
         """The arrays as new inputs of the trace: they are computed now and read from memory later.

@@ -5,7 +5,7 @@ Programs of the start and of the end of a step: heights, velocities, and the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +23,6 @@ from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar
-from sixd.trace.program import trace
-from sixd.trace.stages import Stages
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
@@ -138,11 +136,6 @@ class ContactRows:
         """Return the Jacobians of the frames and of the joint rows."""
         J = self.points.rows(system, q, arms)
         return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
-
-    def part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
-        """Return the results of a function of arrays as a call of its own: each is computed once."""
-        shapes = {f"array {i}": np.shape(x) for i, x in enumerate(arrays)}
-        return stages(trace(function, shapes, self.dtype), *arrays)
 
     def collected(self, U: Array, arms: Array, impulse: Array) -> Array:
         """Return z (nv,) of impulses (n,)."""

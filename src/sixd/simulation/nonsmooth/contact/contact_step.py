@@ -97,20 +97,20 @@ class ContactStep:
         friction: Array, total: Array, force: Array, failed: Scalar, count: Scalar, _: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the state of a step after a part of it that ends with the step, or with an impact."""
-        part, joints, k = self.rows.part, self.joints, self.k
-        t, h, per, last = part(stages, self._times_left, t, whole, gone, count)
+        part, joints, k = stages.part, self.joints, self.k
+        t, h, per, last = part(self._times_left, t, whole, gone, count)
 
         # predict
         a, rate, phi, v, rates, F, still, arms, inward, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
-        b, guess, held, hits, rates = part(stages, self._predicted, h, phi, v, rates, inward, force, friction)
-        bounds: Any = None if joints is None else part(stages, joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
+        b, guess, held, hits, rates = part(self._predicted, h, phi, v, rates, inward, force, friction)
+        bounds: Any = None if joints is None else part(joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
         none = np.zeros(3 * k)
-        start, z, done = self.solve(stages, response[0], arms, gamma, b, guess, none, bounds, any_held)
+        start, _, done = self.solve(stages, response[0], arms, gamma, b, guess, none, bounds, any_held)
 
         # hold, until the first impact
-        l, first = part(stages, self._held, per, a, start, guess, arms, *response)
+        l, first = part(self._held, per, a, start, guess, arms, *response)
         known = None if self.rows.is_implicit else (first, rate)
         push = l * per
 
@@ -123,38 +123,38 @@ class ContactStep:
 
         def again(ahead: Any, _: Any, *__: Any) -> tuple[Any, ...]:
             state = held_until(ahead)
-            better, off = part(stages, newton_time, ahead, state[3], state[4][: 3 * k : 3], falls, h)
+            better, off = part(newton_time, ahead, state[3], state[4][: 3 * k : 3], falls, h)
             return better, ahead, *state, where(maximum(off, -off) <= _EXACT[self.dtype], 1, 0)
 
         _, h, *state, _ = stages.repeat(again, time, h, *ends, 0.0, most=_REFINEMENTS, when=hit)
         q1, v1, u1, after, w, arms, U, *response = state
-        h, per, l, start = part(stages, self._shortened, h, push, start * per)
+        h, per, l, start = part(self._shortened, h, push, start * per)
 
         # correct
         slide, moment, turns, bends = self.paths.slips(stages, h, v, w, held, l, U, arms)
-        z = part(stages, self.rows.collected, U, arms, l)
-        ground = part(stages, lambda held, late: held + late, held, late)
-        b1 = part(stages, self._corrected, w, ground, U, arms, z)
+        z = part(self.rows.collected, U, arms, l)
+        ground = part(lambda held, late: held + late, held, late)
+        b1 = part(self._corrected, w, ground, U, arms, z)
         if joints is not None:
-            W = part(stages, lambda U: self.sparse.diagonal(U, self.points.size), U)
+            W = part(lambda U: self.sparse.diagonal(U, self.points.size), U)
             rest = [y[3 * k :] for y in (v, b, w, l)]
-            bounds, *times = part(stages, joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still)
+            bounds, *times = part(joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still)
         any_on = reduce(maximum, list(ground)) if joints is None else 1.0
         x, z1, done1 = self.solve(stages, U, arms, gamma, b1, l, slide, bounds, any_on)
         p, zp, failed_impact = self.impacts.respond(stages, whole, after, w, z1 - z, U, arms, rates, late, bounds)
 
         # the configuration
-        moved = part(stages, self.paths.moment, h, x, l, start, slide, moment, turns, bends)
+        moved = part(self.paths.moment, h, x, l, start, slide, moment, turns, bends)
         by_joints, reach = np.zeros(self.rows.m), None
         if joints is not None:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
             reach = joints.reach(q1)
-        aside = part(stages, self.rows.collected, U, arms, np.concatenate([none, by_joints]))
+        aside = part(self.rows.collected, U, arms, np.concatenate([none, by_joints]))
         shift = self.displacement.onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
-        q2, v2 = part(stages, self._moved, q1, v1, shift, z1 - z + zp, *response)
-        work = part(stages, self.displacement.work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
+        q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
+        work = part(self.displacement.work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
-        end = part(stages, self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
+        end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
         failed = failed + (2 - done - done1) + failed_impact + missed
         if joints is None:

@@ -57,7 +57,7 @@ class Displacement:
                 off.append(where(far > _OFF[self.dtype], 1, 0))
             return z, np.array(b), np.array(pressed), reduce(maximum, off)
 
-        z, b, pressed, off = self.rows.part(stages, begin, U, arms, after, moved, by_joints, x, held)
+        z, b, pressed, off = stages.part(begin, U, arms, after, moved, by_joints, x, held)
         bounds = None
         if reach is not None:
             off = 1.0
@@ -96,7 +96,7 @@ class Displacement:
         t, q1, q2, v, u, lift, work, *response = stages.kept(t, q1, q2, v, u, lift, work, *response)
 
         def reduced(v: Array) -> tuple[Array, ...]:
-            dq = self.rows.part(stages, self.rows.sparse.change, *response, lift)
+            dq = stages.part(self.rows.sparse.change, *response, lift)
             kinetic, gain = stages(self.energy, t, q1, q2, v, u, dq, *constants)
             return (stages(self.reduce, v, kinetic, gain + work),)
 

@@ -110,14 +110,6 @@ def row_impulse(B: Any, u: Any, x: Any, bounds: Any) -> Any:
     )
 
 
-def on_graph(x: Any, bounds: Any) -> Any:
-    """Return the impulse moved within lo and hi, unless the row has a limit on that side."""
-    lo, hi, low, high = bounds
-    upper = where(low > -NEVER, maximum(x, hi), hi)
-    lower = where(high < NEVER, minimum(x, lo), lo)
-    return where(x > hi, upper, where(x < lo, lower, x))
-
-
 def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Scalar, now: Any = None) -> tuple[Any, Any]:
     """Return r and D of a joint row's law; r follows the bounds ``now``, where these differ in their derivatives."""
     lo, hi = bounds[:2]

@@ -64,7 +64,7 @@ class PointImpacts:
                 late.append(where(below, where(waits, 1, 0), 0))
             return np.array(falls), np.array(late), reduce(maximum, falls)
 
-        falls, late, hit = self.rows.part(stages, find, held, hits, after, last)
+        falls, late, hit = stages.part(find, held, hits, after, last)
         rows = range(k)
         every = [Rows(x, rows) for x in (phi, after, normal, normal1)]
         times = stages.each(self.time, *every, h, Rows(falls, rows), Rows(hits, rows), into=[Into(k, rows)], when=falls)
@@ -98,8 +98,8 @@ class PointImpacts:
                     back[3 * i] = where(soon, 0, away)
             return u, np.array(b), np.array(back), np.array(on_ground), reduce(maximum, fast)
 
-        u, b, back, on, hits = self.rows.part(stages, begin, w, z, U, arms, after, late, rates, h)
-        limits = None if bounds is None else self.rows.part(stages, _limits_alone, bounds)
+        u, b, back, on, hits = stages.part(begin, w, z, U, arms, after, late, rates, h)
+        limits = None if bounds is None else stages.part(_limits_alone, bounds)
         none, slide = np.zeros(self.n), np.zeros(3 * k)
         u, b, back, U, arms, on = stages.kept(u, b, back, U, arms, on)
 
@@ -109,7 +109,7 @@ class PointImpacts:
             if not bounces:
                 return p, zp, 1 - done
             p1, z1, done1 = self.solve(stages, U, arms, gamma, b - back, p, slide, limits, 1.0)
-            p, zp = self.rows.part(stages, without_gain, u, p, zp, where(done1 > 0, p1, p), where(done1 > 0, z1, zp))
+            p, zp = stages.part(without_gain, u, p, zp, where(done1 > 0, p1, p), where(done1 > 0, z1, zp))
             return p, zp, 2 - done - done1
 
         return stages.repeat(solved, none, np.zeros(self.rows.sparse.nv), 0.0, most=1, when=hits)

@@ -126,12 +126,12 @@ class SlipPaths:
                 slides.append(fast if point.friction else 0)
             return *tangents, l[: 3 * k].reshape(k, 3), np.array(slides), reduce(maximum, slides)
 
-        before, after, l, slides, any = self.rows.part(stages, begin, v, w, held, l, U)
+        before, after, l, slides, any = stages.part(begin, v, w, held, l, U)
         data = stages.kept(before, after, l, slides, U, arms, h)
 
         def paths(*_: Any) -> tuple[Any, ...]:
             before, after, l, slides, U, arms, h = data
-            W = self.rows.part(stages, self.solve.own_responses, U)
+            W = stages.part(self.solve.own_responses, U)
             axes = np.array([p.axes for p in self.rows.points.points])
             more = [] if self.solve.axes is not None else [Rows(axes, rows)]
             arguments = [Rows(y, rows) for y in (before, after, l, arms, self.solve.friction, slides)]

@@ -154,7 +154,7 @@ class ContactSolver:
             once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
         )
         done = where(when > 0, done, 1)
-        clean = self._part(stages, self._cleaned, x, slide, mu, pressed)
+        clean = stages.part(self._cleaned, x, slide, mu, pressed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
@@ -208,24 +208,14 @@ class ContactSolver:
         return tuple(where(part > 0, y, 0) for y in (x, u, size))
 
     def _linear(
-        self,
-        U: Array,
-        K: Array,
-        f: Array,
-        z: Array,
-        alpha: Scalar,
-        soft: Scalar,
-        y: Array,
-        w: Array,
-        c: Array,
+        self, U: Array, K: Array, f: Array, z: Array, alpha: Scalar, soft: Scalar, y: Array, w: Array, c: Array,
         bounds: Array,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return z (nv,), the velocities V (frames, 6) of the frames by impulses and their changes, and of the joint
         rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
         frames, joints = self.split(U)
-        laws = []
-        for i, row in enumerate(joints):
-            B = sum(a * a for a in row.values())
+        laws, responses = [], [sum(a * a for a in row.values()) for row in joints]
+        for i, (row, B) in enumerate(zip(joints, responses, strict=True)):
             one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS))
             laws.append(JointLaw(row, one - D * w[i], D))
         dz = change_of(frames, K, f, z, laws)
@@ -236,9 +226,8 @@ class ContactSolver:
         for i, (row, left, D) in enumerate(laws):
             y[i] = y[i] + (left - D * product(row, dz) - y[i]) * alpha
             w[i] = c[i] + product(row, z)
-            B = sum(a * a for a in row.values())
-            target = row_impulse(B, w[i], y[i], bounds[4 * i : 4 * i + 4])
-            size = maximum(size, absolute((target - y[i]) * B) * _COARSER)
+            target = row_impulse(responses[i], w[i], y[i], bounds[4 * i : 4 * i + 4])
+            size = maximum(size, absolute((target - y[i]) * responses[i]) * _COARSER)
         return z, V, dV, np.array(y), np.array(w), size
 
     def split(self, U: Array) -> tuple[list[list[Row]], list[Row]]:
@@ -289,10 +278,6 @@ class ContactSolver:
         part = minimum(maximum(-(x @ b + y @ c) / where(square > 0, square, 1), 0), 1)
         part = where(solved > 0, 1, part)
         return np.concatenate([x, y]) * part, z * part
-
-    def _part(self, stages: Stages, function: Callable[..., Any], *arrays: Any) -> Any:
-        shapes = {f"array {i}": np.shape(x) for i, x in enumerate(arrays)}
-        return stages(trace(function, shapes, self.dtype), *arrays)
 
 
 def _phases(dtype: str) -> Callable[[Any], Any]:
