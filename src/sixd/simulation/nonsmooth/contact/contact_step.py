@@ -150,13 +150,13 @@ class ContactStep:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
             reach = joints.reach(q1)
         aside = part(self.rows.collected, U, arms, np.concatenate([none, by_joints]))
-        shift = self.displacement.onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
+        shift, sunk = self.displacement.onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
         work = part(self.displacement.work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
         end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
-        failed = failed + (2 - done - done1) + failed_impact + missed
+        failed = failed + (2 - done - done1) + failed_impact + sunk + missed
         if joints is None:
             return gone, q2, v2, u1, friction, total, force, failed, count, ended
         more = joints.finished(self.system, per, q, qd, q2, v2, u1, x[3 * k :], bounds, W, done1 * calm)

@@ -37,9 +37,9 @@ class Displacement:
     def onto_ground(
         self, stages: Stages, U: Array, arms: Array, gamma: Scalar, after: Array, moved: Array, by_joints: Array,
         x: Array, held: Array, reach: Any,
-    ) -> Array:  # fmt: skip
-        """Return z (nv,) of the displacement at the end of a part: by the impulses that changed, and onto the
-        ground."""
+    ) -> tuple[Array, Any]:  # fmt: skip
+        """Return z (nv,) of the displacement at the end of a part: by the impulses that changed, and onto the ground;
+        and 1 if the latter was not found."""
         k = self.k
 
         def begin(
@@ -63,10 +63,10 @@ class Displacement:
             off = 1.0
             bounds = np.ravel(np.column_stack([np.zeros(self.rows.m)] * 2 + [-reach[0::2], reach[1::2]]))
         none = np.zeros(3 * k + self.rows.m)
-        _, shift, _ = self.solve(
+        _, shift, done = self.solve(
             stages, U, arms, gamma, b, none, none[: 3 * k], bounds, off, pressed=pressed, cold=True
         )  # fmt: skip
-        return z + shift
+        return z + shift, 1 - done
 
     def work(
         self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
