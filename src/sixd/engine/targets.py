@@ -99,6 +99,7 @@ def _emit_ptx(arch: str, program: Any, form: str, dtype: str, limit: float = 0.0
         text = make_ptx(rollout.emit_rollout_kernel(program, dtype), arch)
         shared = rollout.shared_bytes(program, dtype)
         facts = {"states": len(program.state), "backwards": int(program.backwards), "shared": shared}
+        facts["waits"] = int(rollout.waits(program))
         return Image(text.encode(), facts, linked=False)
     with FORKS_WAIT:
         from sixd.codegen.nvptx.kernel import can_be_strided, emit_kernel, shared_bytes

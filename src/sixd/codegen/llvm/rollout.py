@@ -100,6 +100,12 @@ class RowAccess(Protocol):
     def count_once(self) -> Value:
         """1 in the code that counts for a row, 0 if the row is computed once more."""
 
+    def any(self, condition: Value) -> Value:
+        """Whether a truth value holds for any of the rows that go through the code together."""
+
+    def align(self) -> None:
+        """Wait for the other rows that go through the code together."""
+
 
 class _VectorRows:
     """A vector of rows, whose addresses are in the table ``%rows_of``."""
@@ -120,6 +126,12 @@ class _VectorRows:
 
     def count_once(self) -> Value:
         return self.code.const(1, WORD)
+
+    def any(self, condition: Value) -> Value:
+        return self.code.any(condition)
+
+    def align(self) -> None:
+        """Do nothing: the rows of a vector are never apart."""
 
     def _rows(self, k: int, record: Value | int, count: int) -> list[Value]:
         rows = row_addresses(self.code, k, self.type.lanes)
@@ -359,7 +371,10 @@ class Works:
         begins = self.get(new).compare("une", 0.0)
         self.put(begins.where(0.0, self.get(parts)), parts)
         self.copy(loop.inputs, loop.outputs, begins)
-        self.works(loop.works)
+        for work in loop.works:
+            self.works([work])
+            if isinstance(work, Repeated):
+                self.rows.align()
         goes_on = self.get(left).compare("ogt", 0.0)
         self.copy(loop.results, loop.outputs, goes_on)
         count = self.get(parts) + 1.0
@@ -374,7 +389,7 @@ class Works:
         self.put(remain, left)
         # a row that has made its last step waits in its state
         self.put(remain.compare("ogt", 0.0).where(self.get(new), one), new)
-        code.do(f"br {code.any(remain.compare('ogt', 0.0))}, label %{again}, label %{end}")
+        code.do(f"br {self.rows.any(remain.compare('ogt', 0.0))}, label %{again}, label %{end}")
         code.begin(end)
 
     def works(self, works: Sequence[Work]) -> None:

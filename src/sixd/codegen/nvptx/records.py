@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from sixd.codegen.llvm.ir import WORD, FunctionBody, Type, Value
 from sixd.codegen.nvptx.launch import WARP
-from sixd.codegen.nvptx.memory import KNOWN, LINE, SHARED, copy_rows, own_slot, pitch, wait
+from sixd.codegen.nvptx.memory import INDEX, KNOWN, LINE, SHARED, copy_rows, own_slot, pitch, wait
 
 
 def tile_bytes(width: int, type: Type) -> int:
@@ -61,6 +61,18 @@ class ArrayRecords:
         """1 in the thread that counts for a row: threads after the last row compute that again."""
         counts = Value(self.code, WORD, "%number").compare("slt", Value(self.code, WORD, "%n"))
         return self.code.emit(WORD, f"zext {counts} to i64")
+
+    def any(self, condition: Value) -> Value:
+        """Whether a truth value holds in any thread of the block, which wait for each other."""
+        code = self.code
+        code.module.declare("declare i32 @llvm.nvvm.barrier0.or(i32)")
+        number = code.emit(INDEX, f"zext {condition} to i32")
+        return code.emit(INDEX, f"call i32 @llvm.nvvm.barrier0.or({number})").compare("ne", 0)
+
+    def align(self) -> None:
+        """Wait for the other threads of the block: the same code is then in the SM's cache for all of them."""
+        self.code.module.declare("declare void @llvm.nvvm.barrier0()")
+        self.code.do("call void @llvm.nvvm.barrier0()")
 
     def _parts(self, count: int) -> list[tuple[int, int]]:
         """First entry and width of the parts of a record."""

@@ -18,7 +18,7 @@ from collections import Counter
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of
 from sixd.codegen.llvm.ir import WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.rolled import is_large
-from sixd.codegen.llvm.rollout import ROLLED_FROM, Works, write_rollout
+from sixd.codegen.llvm.rollout import ROLLED_FROM, Works, divided, write_rollout
 from sixd.codegen.nvptx.kernel import MOST_ANGLES, find_row, order_of
 from sixd.codegen.nvptx.reciprocal import reciprocal
 from sixd.codegen.nvptx.records import ArrayRecords, tile_bytes
@@ -62,6 +62,11 @@ def shared_bytes(recipe: Recipe, dtype: str) -> int:
     """The shared memory that each warp of the kernel needs [bytes]."""
     sizes = [math.prod(recipe.memory[name]) for name in (*recipe.inputs, *recipe.outputs)]
     return tile_bytes(max(sizes, default=1), Type(KINDS[dtype]))
+
+
+def waits(recipe: Recipe) -> bool:
+    """Whether the threads of a block wait for each other: in steps that consist of parts."""
+    return divided(recipe) is not None
 
 
 def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:

@@ -56,8 +56,8 @@ class _Plan(NamedTuple):
 class DeviceRollout:
     """Code of a recipe for arrays of these core shapes, as ``sixd.runtime.routine.Rollout`` has it.
 
-    The image's "functions" are the number of states, whether records are made from the last to the first, and the bytes
-    of shared memory of a warp.
+    The image's "functions" are the number of states, whether records are made from the last to the first, the bytes of
+    shared memory of a warp, and whether the threads of a block wait for each other.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class DeviceRollout:
 
     def block(self, rows: int) -> tuple[int, int]:
         """The threads of a block and its shared memory [bytes], for that many rows."""
-        threads = min(max(rows // BLOCKS // WARP, 1) * WARP, THREADS)
+        blocks = BLOCKS // 2 if self._image.functions["waits"] else BLOCKS  # waits are for as many threads as possible
+        threads = min(max(rows // blocks // WARP, 1) * WARP, THREADS)
         return threads, self._image.functions["shared"] * (threads // WARP)
 
     def load(self, gpu: Device) -> LoadedKernel:
