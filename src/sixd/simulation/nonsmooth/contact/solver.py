@@ -61,7 +61,6 @@ _RAMP_END = 0.01
 # _COARSER counts
 _TOLERANCES = {"float64": (1e-10, 1e-8), "float32": (2e-5, 5e-5)}
 _EASIER, _COARSER = 8, 0.01
-_LEAST = {"float64": 1, "float32": 2}  # iterations
 _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse was that of a point that slips
 
 
@@ -161,8 +160,7 @@ class ContactSolver:
             )  # fmt: skip
             size = reduce(maximum, list(sizes), size)
             early, later = _TOLERANCES[self.dtype]
-            good = (size < where(count < _EASIER, early, later)) & (count + 1 >= _LEAST[self.dtype])
-            return x, F, y, count + 1, where(good, 1, 0)
+            return x, F, y, count + 1, where(size < where(count < _EASIER, early, later), 1, 0)
 
         guess, F = x[: 3 * k].reshape(k, 3), np.zeros((self.frames, self.points.width))
         if not cold:
