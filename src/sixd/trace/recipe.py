@@ -98,13 +98,17 @@ def written_by(work: Work) -> set[str]:
     return own.union(*(written_by(part) for part in work.works))
 
 
+def all_works(works: Sequence[Work]) -> Iterator[Work]:
+    """The works, and those in loops."""
+    for work in works:
+        yield work
+        if isinstance(work, Repeated):
+            yield from all_works(work.works)
+
+
 def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:
     """The calls of works, those in loops included."""
-    for work in works:
-        if isinstance(work, Repeated):
-            yield from calls_in(work.works)
-        else:
-            yield work
+    return (work for work in all_works(works) if not isinstance(work, Repeated))
 
 
 def reads_of(work: Work) -> tuple[str, ...]:

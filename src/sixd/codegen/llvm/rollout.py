@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
+from sixd.codegen.lifetimes import placed
 from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop, row_addresses
 from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
 ROLLED_FROM = 12_000
+_MOSTLY = 0.9  # of the operations of a step, in its parts: the others are repeated with each part
 HEAD = 2  # arrays before those of the recipe: the number of records, and the steps before each
 
 
@@ -129,8 +131,8 @@ class Works:
 
     Defines the programs in the module; ``code`` is that of the function. ``rows(code, type)`` makes the access to the
     rows of its arrays. The operations of programs that are ``inlined`` are written at each call; the others are
-    functions. ``apart``: each array has a block of memory of its own, so that those that are passed to no function
-    can be kept in registers. ``write(program, code, type, memory)`` appends operations.
+    functions. ``apart``: arrays that are passed to no function have a block of memory of their own, so that they can be
+    kept in registers. ``write(program, code, type, memory)`` appends operations.
     """
 
     def __init__(
@@ -154,16 +156,29 @@ class Works:
                 self.names[id(program)] = name = f"program{len(self.names)}"
                 _define_program(module, program, type, name, write)
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
-        *starts, end = accumulate(self.count.values(), initial=0)
-        self.start = dict(zip(self.count, starts, strict=True))
+        own = [name for name in self.count if apart and name not in self._passed()]
+        self.start, end = placed(recipe, [name for name in self.count if name not in own])
         # beyond the memory: the results of a call for a row of a table, which are then added to those of other rows
         added = [call for call in calls_in(recipe.works) if isinstance(call, TableCall) and any(call.added)]
         self.spare = end
-        self.end = end + max((sum(len(slot.entries) for slot in call.program.outputs) for call in added), default=0)
-        self.blocks = sorted({0, *starts, end}) if apart else [0]
+        end += max((sum(len(slot.entries) for slot in call.program.outputs) for call in added), default=0)
+        self.spare_entries, end = end, end + 3  # of ``steps_by_parts``
+        starts = list(accumulate((self.count[name] for name in own), initial=end))
+        self.start |= dict(zip(own, starts, strict=False))
+        self.blocks, self.end = sorted({0, *starts[:-1]}), starts[-1]
         for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
             size = (after - first) * type.bytes
             self.code.first_lines.append(f"  %memory{k} = alloca [{size} x i8], align {type.bytes}")
+
+    def _passed(self) -> set[str]:
+        """The names of arrays whose addresses are passed to functions, or computed by loops."""
+        names: set[str] = set()
+        for work in all_works(self.recipe.works):
+            if isinstance(work, Repeated):
+                names.update(work.tape, *work.rewinds, work.outputs if work.tape else ())
+            elif isinstance(work, TableCall) or id(work.program) in self.names:
+                names.update((*work.inputs, *work.outputs, *([work.when] if isinstance(work, TableCall) else [])))
+        return names
 
     def at(self, entry: int) -> Value:
         """The address of an entry of the memory."""
@@ -324,6 +339,44 @@ class Works:
             runs = wanted if runs is None else runs & wanted
         return runs
 
+    def steps_by_parts(self, loop: Repeated, steps: Value) -> None:
+        """Append so many steps that consist of parts, as one loop over the parts of all steps: a row begins its next
+        step while its neighbours are still in theirs.
+
+        What comes before and after the parts of a step is repeated with each of them.
+        """
+        code, recipe, one = self.code, self.recipe, self.code.const(1.0, self.type)
+        before = recipe.works[: recipe.works.index(loop)]
+        after = recipe.works[len(before) + 1 :]
+        left, new, parts = (self.spare_entries + k for k in range(3))
+        number = code.emit(Type(self.type.kind), f"sitofp {steps} to {self.type.kind}")
+        self.put(code.splat(number, self.type), left)
+        self.put(one, new)
+        again, end = code.label("again"), code.label("after")
+        code.do(f"br {steps.compare('sgt', 0)}, label %{again}, label %{end}")
+        code.begin(again)
+        self.works(before)
+        begins = self.get(new).compare("une", 0.0)
+        self.put(begins.where(0.0, self.get(parts)), parts)
+        self.copy(loop.inputs, loop.outputs, begins)
+        self.works(loop.works)
+        goes_on = self.get(left).compare("ogt", 0.0)
+        self.copy(loop.results, loop.outputs, goes_on)
+        count = self.get(parts) + 1.0
+        self.put(count, parts)
+        flag = self.get(self.start[loop.outputs[-1]])
+        ends = goes_on & (flag.compare("oeq", 1.0) | count.compare("oge", float(loop.most)))
+        self.put(ends.where(1.0, code.const(0.0, self.type)), new)
+        self.works(after)
+        ends = self.get(new).compare("une", 0.0)
+        self.copy(recipe.results, recipe.state, ends)
+        remain = ends.where(self.get(left) - 1.0, self.get(left))
+        self.put(remain, left)
+        # a row that has made its last step waits in its state
+        self.put(remain.compare("ogt", 0.0).where(self.get(new), one), new)
+        code.do(f"br {code.any(remain.compare('ogt', 0.0))}, label %{again}, label %{end}")
+        code.begin(end)
+
     def works(self, works: Sequence[Work]) -> None:
         """Append works in order."""
         for work in works:
@@ -344,6 +397,17 @@ class Works:
                 code.leave_if(bad, "leave")
 
 
+def divided(recipe: Recipe) -> Repeated | None:
+    """Return the loop over the parts of a step, if a step is little else than such a loop."""
+    if recipe.guard:
+        return None
+    loops = [work for work in recipe.works if isinstance(work, Repeated)]
+    if len(loops) != 1 or loops[0].when or loops[0].tape or loops[0].rewinds or loops[0].most == 1:
+        return None
+    inside = sum(call.program.operations for call in calls_in(loops[0].works))
+    return loops[0] if inside > _MOSTLY * recipe.operations else None
+
+
 def write_rollout(works: Works, first: int, records: Value, steps_before: Callable[[Value], Value]) -> None:
     """Append the whole rollout of a vector of rows; ``first`` is the number of the recipe's first array, and
     ``steps_before(record)`` that of the steps before a record.
@@ -359,7 +423,11 @@ def write_rollout(works: Works, first: int, records: Value, steps_before: Callab
         at = records - 1 - record if recipe.backwards else record
         for k, name in enumerate(recipe.series):
             works.read(first + fixed + k, name, at)
-        code.repeat(steps_before(at), lambda _: _write_step(works))
+        loop = divided(recipe)
+        if loop is None:
+            code.repeat(steps_before(at), lambda _: _write_step(works))
+        else:
+            works.steps_by_parts(loop, steps_before(at))
         for name, k in targets.items():
             if recipe.outputs[name]:
                 works.write(k, name, at)

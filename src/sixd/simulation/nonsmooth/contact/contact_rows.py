@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
+from sixd.algorithms.constrained.dynamics import row_targets, solve_on_rows
 from sixd.algorithms.linear.patterns import factors, metric_of
 from sixd.algorithms.linear.tree import Metric
 from sixd.algorithms.momentum import energy
 from sixd.forces.elements import Applied
+from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
+from sixd.simulation.nonsmooth.contact.linear_system import FactorSystem, LinearSystem, TreeSystem
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
@@ -41,6 +43,7 @@ class ContactRows:
         self.joints = joint_rows(problem)
         self.k, self.m = len(self.points), 0 if self.joints is None else self.joints.k
         self.sparse = SparseRows(system.nv, problem.limits)
+        self.linear = self._linear_system(system)
         nq, nv = system.nq, system.nv
         shapes: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
         self.first = self.problem.traced(self._first, shapes, dtype)
@@ -51,12 +54,21 @@ class ContactRows:
             self.first = self.problem.traced(self._first, shapes, dtype)
             self.last = self.problem.traced(self._last, shapes, dtype)
 
+    def _linear_system(self, system: System) -> LinearSystem:
+        """Return the faster way to solve the linear system of an iteration that serves."""
+        is_tree = isinstance(system, Model) and not system.constraints and not self.is_implicit
+        if not is_tree or self.points.width == 3:
+            return FactorSystem(self.sparse, self.points)
+        assert isinstance(system, Model)
+        return TreeSystem(system, self.points, () if self.joints is None else self.joints.dofs)
+
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
         """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities (n,) of points and
         joint rows and their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, arms (k, 3),
-        centripetal accelerations (3k,), which are no part of the rates, and the response of frames and joint rows."""
+        centripetal accelerations (3k,), which are no part of the rates, the entries of the linear system, and the
+        response of frames and joint rows."""
         system = self.problem.system_with(constants)
-        metric = mass_metric(system, q)
+        metric, J, entries = self._known(system, q)
         if self.is_implicit:
             a, rate, metric = self._implicit(system, metric, t, h, q, qd, u, constants)
         elif system.constraints:
@@ -65,7 +77,6 @@ class ContactRows:
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
         heights, arms = self.points.places(system, q)
-        J = self.jacobian(system, q, arms)
         joints = J[self.points.size :]
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
         rates, inward = self.points.accelerations(system, q, qd, a)
@@ -76,27 +87,39 @@ class ContactRows:
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
             still = joints @ rest
         known = heights, self._velocities(J, qd, arms), rates, friction, still, arms, inward
-        return a, rate, *known, *self._response(system, q, metric, J)
+        return a, rate, *known, entries, *self._response(system, q, metric, J)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), and the response.
+        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), the entries of the
+        linear system, and the response.
 
         By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
         spring takes up within the step.
         """
         system = self.problem.system_with(constants)
         heights, arms = self.points.places(system, q)
-        J, metric = self.jacobian(system, q, arms), mass_metric(system, q)
+        metric, J, entries = self._known(system, q)
         if self.is_implicit:
             M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
             late = h * _LATE
             metric = _symmetric(M + D * late + K * (late * late))
-        return heights, self._velocities(J, qd, arms), arms, *self._response(system, q, metric, J)
+        return heights, self._velocities(J, qd, arms), arms, entries, *self._response(system, q, metric, J)
+
+    @property
+    def size(self) -> int:
+        """The number of entries of the linear system."""
+        return len(self.last.outputs[3].entries)
 
     def _velocities(self, J: Array, qd: Array, arms: Array) -> Array:
         """Return the velocities (n,) of points and joint rows."""
         V, first = J @ qd, self.points.size
         return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
+
+    def _known(self, system: System, q: Array) -> tuple[Metric, Array, Array]:
+        """Return the factors of M, the Jacobians of the frames and of the joint rows, and the entries of the linear
+        system."""
+        metric, J, entries = self.linear.known(system, q)
+        return metric, J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)]), entries
 
     def _response(self, system: System, q: Array, metric: Metric, J: Array) -> tuple[Array, Array, Array]:
         return self.sparse.data(system, q, metric, J, self.points.size, self.points.width)
@@ -131,11 +154,6 @@ class ContactRows:
         else:
             a = metric.solve(b)
         return a, rate, metric
-
-    def jacobian(self, system: System, q: Array, arms: Array) -> Array:
-        """Return the Jacobians of the frames and of the joint rows."""
-        J = self.points.rows(system, q, arms)
-        return J if self.joints is None else np.concatenate([J, self.joints.jacobian(system, q)])
 
     def collected(self, U: Array, arms: Array, impulse: Array) -> Array:
         """Return z (nv,) of impulses (n,)."""

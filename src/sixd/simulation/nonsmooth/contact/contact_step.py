@@ -65,7 +65,7 @@ class ContactStep:
         tree = tree_of("RigidGround", problem.system)
         names = [name for name in problem.system.joint_names if isinstance(tree.joint(name).joint, Free)]
         self.free = [(problem.system.q_slice(name), problem.system.v_slice(name)) for name in names]
-        self.solve = ContactSolver(self.sparse, self.points, self.rows.m, dtype)
+        self.solve = ContactSolver(self.sparse, self.points, self.rows.linear, self.rows.size, self.rows.m, dtype)
         self.take = base_step(self.rows.problem, method, dtype, HeldForces(self.n, self.rows.applied))
         self.joints = None if self.rows.joints is None else ContactJoints(problem, self.rows.joints, dtype)
         # of h: how long before the end of the step changes of held impulses act on the average, as they grow along it
@@ -103,21 +103,23 @@ class ContactStep:
         t, h, per, last = part(self._times_left, t, whole, gone, count)
 
         # predict
-        a, rate, phi, v, rates, F, still, arms, inward, *response = stages(self.rows.first, t, h, q, qd, u, *constants)
+        a, rate, phi, v, rates, F, still, arms, inward, A, *response = stages(
+            self.rows.first, t, h, q, qd, u, *constants
+        )
         b, guess, held, hits, rates = part(self._predicted, h, phi, v, rates, inward, force, friction)
         bounds: Any = None if joints is None else part(joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
         none = np.zeros(3 * k)
-        start, _, done = self.solve(stages, response[0], arms, gamma, b, guess, none, bounds, mu, any_held)
+        start, _, done = self.solve(stages, (response[0], A, arms), gamma, b, guess, none, bounds, mu, any_held)
 
         # hold, until the first impact
         l, first = part_with(part, self._held, mu, per, a, start, guess, arms, *response)
-        known = None if self.rows.is_implicit else (first, rate)
+        ready = None if self.rows.is_implicit else (first, rate)
         push = l * per
 
         def held_until(time: Scalar) -> tuple[Any, ...]:
-            q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, push, known)
+            q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, push, ready)
             return q1, v1, u1, *stages(self.rows.last, t + time, time, q1, v1, u1, *constants)
 
         ends = held_until(h)
@@ -129,7 +131,8 @@ class ContactStep:
             return better, ahead, *state, where(maximum(off, -off) <= _EXACT[self.dtype], 1, 0)
 
         _, h, *state, _ = stages.repeat(again, time, h, *ends, 0.0, most=_REFINEMENTS, when=hit)
-        q1, v1, u1, after, w, arms, U, *response = state
+        q1, v1, u1, after, w, arms, A, U, *response = state
+        known = U, A, arms
         h, per, l, start = part(self._shortened, h, push, start * per)
 
         # correct
@@ -142,9 +145,9 @@ class ContactStep:
             rest = [y[3 * k :] for y in (v, b, w, l)]
             bounds, *times = part(joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still)
         any_on = reduce(maximum, list(ground)) if joints is None else 1.0
-        x, z1, done1 = self.solve(stages, U, arms, gamma, b1, l, slide, bounds, mu, any_on)
+        x, z1, done1 = self.solve(stages, known, gamma, b1, l, slide, bounds, mu, any_on)
         p, zp, failed_impact = self.impacts.respond(
-            stages, surface, whole, after, w, z1 - z, U, arms, rates, late, bounds
+            stages, surface, whole, after, w, z1 - z, known, rates, late, bounds
         )  # fmt: skip
 
         # the configuration
@@ -154,7 +157,7 @@ class ContactStep:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
             reach = joints.reach(q1)
         aside = part(self.rows.collected, U, arms, np.concatenate([none, by_joints]))
-        shift, sunk = self.displacement.onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
+        shift, sunk = self.displacement.onto_ground(stages, known, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
         work = part(self.displacement.work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sixd.algorithms.derivatives.implicit import held
 from sixd.simulation.nonsmooth.contact.laws import linear_point, linear_row, times
-from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, change_of, product
+from sixd.simulation.nonsmooth.contact.linear_system import FactorSystem, JointLaw, change_of, of_frames, product
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, where
 from sixd.spatial.transform import blocks, force_at_point, point_velocity
@@ -38,11 +38,12 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
     frame_of, points, joint = solver.points.frame_of, range(solver.k), slice(3 * solver.k, None)
     axes: dict[str, tuple[int, ...]] = {} if solver.axes is not None else {"axes": (3, 3)}
     size, frames = (solver.rows.size,), (solver.frames, width)
+    factor = FactorSystem(solver.rows, solver.points)
 
     def velocities(_: Value, U: Array, F: Array, y: Array, c: Array) -> tuple[Array, Array]:
-        own, joints = solver.split(U)
+        own, joints = factor.split(U)
         z = solver.rows.collected(U, np.concatenate([F.ravel(), y]))
-        return solver.of_frames(own, z), np.array([c[i] + product(row, z) for i, row in enumerate(joints)])
+        return of_frames(own, z), np.array([c[i] + product(row, z) for i, row in enumerate(joints)])
 
     def law(
         hold: Value, x: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar, V: Array, b: Array,
@@ -64,7 +65,7 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
         return blocks(E @ R.T, E, world @ R.T, world), force_at_point(a.T @ rho, arm), rho, np.array(D)
 
     def change(hold: Value, U: Array, K: Array, f: Array, y: Array, w: Array, bounds: Array) -> tuple[Array, Array]:
-        own, joints = solver.split(hold(U))
+        own, joints = factor.split(hold(U))
         laws = []
         for i, row in enumerate(joints):
             four, B = slice(4 * i, 4 * i + 4), sum(a * a for a in row.values())
@@ -72,7 +73,7 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
             laws.append(JointLaw(row, one - D * w[i] - y[i], D))
         dz = change_of(own, hold(K), f, np.zeros(nv), laws)
         after = [y[i] + left - D * product(row, dz) for i, (row, left, D) in enumerate(laws)]
-        return solver.of_frames(own, dz), np.array(after)
+        return of_frames(own, dz), np.array(after)
 
     def move(hold: Value, x: Array, rho: Array, D: Array, dV: Array, r: Array, *rest: Any) -> Array:
         a, _ = solver.axes_of([*rest, None] if solver.axes is None else [None])
@@ -87,8 +88,8 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
     advance = differentiable(move, {"x": (3,), "rho": (3,), "D": (6,), "dV": (width,), "r": (3,), **axes}, dtype)
 
     def again(
-        stages: Stages, x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, done: Any, U: Array,
-        arms: Array, gamma: Scalar, b: Array, slide: Array, mu: Array, pressed: Array, bounds: Array, part: Array,
+        stages: Stages, x: Array, before: Array, y: Array, count: Scalar, done: Any, U: Array, arms: Array,
+        gamma: Scalar, b: Array, slide: Array, mu: Array, pressed: Array, bounds: Array, part: Array,
         *own_axes: Array,
     ) -> tuple[Any, ...]:  # fmt: skip
         by_frame, each = Into(solver.frames, frame_of, True), Into(k, points)
@@ -106,9 +107,9 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
             advance, Rows(x, points), Rows(rho, points), Rows(D, points), Rows(dV, frame_of), place[0], *more,
             into=[each],
         )  # fmt: skip
-        return x1, u, z, y1, w, count, done
+        return x1, before, y1, count, done
 
-    state = {"x": (k, 3), "u": (k, 3), "z": (nv,), "y": (m,), "w": (m,), "count": (), "done": ()}
+    state = {"x": (k, 3), "F": frames, "y": (m,), "count": (), "done": ()}
     reads = {"U": size, "arms": (k, 3), "gamma": (), "b": (3 * k + m,), "slide": (k, 3), "mu": (k,), "pressed": (k,)}
     reads |= {"bounds": (4 * m,), "part": (k,), **({} if solver.axes is not None else {"axes": (k, 3, 3)})}
     return trace_stages(again, state, reads, dtype, smooth=True)

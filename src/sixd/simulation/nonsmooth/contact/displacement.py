@@ -35,8 +35,8 @@ class Displacement:
         self.reduce = differentiable(self._reduced, {"v": nv, "kinetic": (), "gain": ()}, dtype)
 
     def onto_ground(
-        self, stages: Stages, U: Array, arms: Array, gamma: Scalar, after: Array, moved: Array, by_joints: Array,
-        x: Array, held: Array, reach: Any,
+        self, stages: Stages, known: tuple[Array, Array, Array], gamma: Scalar, after: Array, moved: Array,
+        by_joints: Array, x: Array, held: Array, reach: Any,
     ) -> tuple[Array, Any]:  # fmt: skip
         """Return z (nv,) of the displacement at the end of a part: by the impulses that changed, and onto the ground;
         and 1 if the latter was not found."""
@@ -57,14 +57,14 @@ class Displacement:
                 off.append(where(far > _OFF[self.dtype], 1, 0))
             return z, np.array(b), np.array(pressed), reduce(maximum, off)
 
-        z, b, pressed, off = stages.part(begin, U, arms, after, moved, by_joints, x, held)
+        z, b, pressed, off = stages.part(begin, known[0], known[2], after, moved, by_joints, x, held)
         bounds = None
         if reach is not None:
             off = 1.0
             bounds = np.ravel(np.column_stack([np.zeros(self.rows.m)] * 2 + [-reach[0::2], reach[1::2]]))
         none = np.zeros(3 * k + self.rows.m)
         _, shift, done = self.solve(
-            stages, U, arms, gamma, b, none, none[: 3 * k], bounds, np.zeros(k), off, pressed=pressed, cold=True
+            stages, known, gamma, b, none, none[: 3 * k], bounds, np.zeros(k), off, pressed=pressed, cold=True
         )  # fmt: skip
         return z + shift, 1 - done
 

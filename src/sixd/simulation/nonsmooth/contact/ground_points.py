@@ -1,8 +1,8 @@
 """Points over rigid grounds: their heights, velocities and accelerations, and forces on them.
 
 Point i has the rows 3i (normal), 3i + 1 and 3i + 2 (tangents). It moves with a frame: its velocity is a map P (3, 6) of
-that of the frame's origin, in world axes, P = axes (-[r]× 1) with the arm r from the origin to the point. All functions
-are for one state of any scalar type.
+that of the frame, in world axes about one origin for the bodies of a tree, P = axes (-[r]× 1) with the arm r from there
+to the point. All functions are for one state of any scalar type.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms import kinematics
+from sixd.algorithms.constrained.contact import origin_of
 from sixd.algorithms.jacobian import jacobian
-from sixd.forces.elements import ZERO_WRENCH, Force, state_slices
+from sixd.forces.elements import ZERO_WRENCH, Force, state_slices, tree_of
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.problem import FRICTION, RESTITUTION
@@ -103,19 +104,33 @@ class GroundPoints:
         own = [poses[f] for f in self.frame_of]
         arms = [p.arm(T) for p, T in zip(self.points, own, strict=True)]
         heights = [p.axes[0] @ (T[:3, 3] + r) - p.height for p, T, r in zip(self.points, own, arms, strict=True)]
+        origins = self._origins(system, q)
+        arms = [T[:3, 3] - origins[f] + r for T, f, r in zip(own, self.frame_of, arms, strict=True)]
         return np.array(heights), np.array(arms)
+
+    def _origins(self, system: System, q: Array) -> list[Array]:
+        """Return the positions (3,) about which the frames' velocities are: the first body of each tree."""
+        tree = tree_of("RigidGround", system)
+        first = [origin_of(tree, tree.frame(name).body) for name in self.frames]
+        names = [tree.body_names[i - 1] if i else "world" for i in first]
+        return [system.apply("pose", kinematics.pose, q, frame=name)[:3, 3] for name in names]
 
     @property
     def size(self) -> int:
         """The number of rows of all frames."""
         return self.width * len(self.frames)
 
-    def rows(self, system: System, q: Array, arms: Array) -> Array:
+    def rows(self, system: System, q: Array) -> Array:
         """Return the Jacobians (size, nv) of the frames in world axes, or of their only points along the axes."""
-        result = [system.apply("jacobian", jacobian, q, frame=name, expressed_in="aligned") for name in self.frames]
-        if self.width == 3:
-            own = zip(self.points, result, arms, strict=True)
-            result = [p.axes @ (J[3:] - skew(r) @ J[:3]) for p, J, r in own]
+        result = []
+        for f, (name, origin) in enumerate(zip(self.frames, self._origins(system, q), strict=True)):
+            J = system.apply("jacobian", jacobian, q, frame=name, expressed_in="aligned")
+            T = system.apply("pose", kinematics.pose, q, frame=name)
+            if self.width == 3:
+                p = self.points[self.frame_of.index(f)]
+                result.append(p.axes @ (J[3:] - skew(p.arm(T)) @ J[:3]))
+            else:
+                result.append(np.concatenate([J[:3], J[3:] + skew(T[:3, 3] - origin) @ J[:3]]))
         return np.concatenate(result)
 
     def velocities(self, V: Array, arms: Array) -> Array:
@@ -155,16 +170,15 @@ class GroundPoints:
     def joint_forces(self, system: System, q: Array, force: Array) -> Array:
         """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes. From the wrench of all points of a
         frame in its own axes: 0.9 times the operations of external forces in forward dynamics (go2)."""
-        _, arms = self.places(system, q)
         tau = np.zeros(system.nv, dtype=int)
         for f, name in enumerate(self.frames):
             wrench: Array = ZERO_WRENCH
+            T = system.apply("pose", kinematics.pose, q, frame=name)
             for i, p in enumerate(self.points):
                 if self.frame_of[i] == f:
-                    wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], arms[i])
-            R = system.apply("pose", kinematics.pose, q, frame=name)[:3, :3]
+                    wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], p.arm(T))
             J = system.apply("jacobian", jacobian, q, frame=name)
-            tau = tau + J.T @ rotate_both(R.T, wrench)
+            tau = tau + J.T @ rotate_both(T[:3, :3].T, wrench)
         return tau
 
     def to_axes(self, force: Array) -> Array:

@@ -73,12 +73,12 @@ class PointImpacts:
         return first, falls, late, hit
 
     def respond(
-        self, stages: Stages, surface: Surface, h: Scalar, after: Array, w: Array, z: Array, U: Array, arms: Array,
-        rates: Array, late: Array, bounds: Any,
+        self, stages: Stages, surface: Surface, h: Scalar, after: Array, w: Array, z: Array,
+        known: tuple[Array, Array, Array], rates: Array, late: Array, bounds: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulses (n,) of points that hit the ground at the end of a part, their z (nv,), and how many
         problems failed. w (n,) are the velocities with the impulses that were held, z (nv,) changes them."""
-        k, mu, bounces = self.k, surface.friction, surface.bounces
+        k, mu, bounces, (U, A, arms) = self.k, surface.friction, surface.bounces, known
 
         def begin(
             e: Array, w: Array, z: Array, U: Array, arms: Array, after: Array, late: Array, rates: Array, h: Any
@@ -104,14 +104,15 @@ class PointImpacts:
         )  # fmt: skip
         limits = None if bounds is None else stages.part(_limits_alone, bounds)
         none, slide = np.zeros(self.n), np.zeros(3 * k)
-        u, b, back, U, arms, on = stages.kept(u, b, back, U, arms, on)
+        u, b, back, U, A, arms, on = stages.kept(u, b, back, U, A, arms, on)
+        known = U, A, arms
 
         def solved(*_: Any) -> tuple[Any, ...]:
             gamma = self.solve.gamma(stages, U, arms, on)
-            p, zp, done = self.solve(stages, U, arms, gamma, b, none, slide, limits, mu, 1.0, cold=True)
+            p, zp, done = self.solve(stages, known, gamma, b, none, slide, limits, mu, 1.0, cold=True)
             if not bounces:
                 return p, zp, 1 - done
-            p1, z1, done1 = self.solve(stages, U, arms, gamma, b - back, p, slide, limits, mu, 1.0)
+            p1, z1, done1 = self.solve(stages, known, gamma, b - back, p, slide, limits, mu, 1.0)
             p, zp = stages.part(without_gain, u, p, zp, where(done1 > 0, p1, p), where(done1 > 0, z1, zp))
             return p, zp, 2 - done - done1
 

@@ -36,7 +36,7 @@ from sixd.simulation.nonsmooth.contact.laws import (
     row_impulse,
     times,
 )
-from sixd.simulation.nonsmooth.contact.linear_system import JointLaw, Row, change_of, product
+from sixd.simulation.nonsmooth.contact.linear_system import LinearSystem
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, absolute, exp, maximum, minimum, where
@@ -49,9 +49,10 @@ Shapes = dict[str, tuple[int, ...]]
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
 MOST = 48  # iterations
-# part of γ by which laws that fix a velocity are softened; with 1e-8 a robot that stands needs one iteration less, but
-# rounding leaves 1e-9 m/s
-_STIFF = {"float64": 1e-6, "float32": 1e-3}
+# part of γ by which laws that fix a velocity are softened. One iteration solves the problem of a robot that stands,
+# with 1e-6 two. Rounding leaves the part _ROUNDING of what an iteration changes velocities by
+_STIFF = {"float64": 1e-8, "float32": 1e-3}
+_ROUNDING = {name: float(np.finfo(name).eps) / soft for name, soft in _STIFF.items()}
 STIFF_JOINTS = 1e-4  # of joint rows, whose impulses and those of the points are often redundant
 _SOFTER = 1e-3
 _RAMPS = (8, 16), (20, 44)  # iterations that soften less and less, and by what in the end
@@ -67,8 +68,12 @@ _SLIPS = 0.1  # of its friction: how close to the edge of its cone an impulse wa
 class ContactSolver:
     """The solver of the points of some frames, and m joint rows, as calls within a recipe."""
 
-    def __init__(self, rows: SparseRows, points: GroundPoints, m: int, dtype: str) -> None:
-        self.rows, self.points, self.m, self.dtype = rows, points, m, dtype
+    def __init__(
+        self, rows: SparseRows, points: GroundPoints, system: LinearSystem, size: int, m: int, dtype: str
+    ) -> None:
+        """``size`` is the number of entries of the linear system, 0 if they are those of U."""
+        self.rows, self.points, self.system, self.m, self.dtype = rows, points, system, m, dtype
+        self.size = size or rows.size
         self.k, self.frames = len(points), len(points.frames)
         axes = [p.axes for p in points.points]
         self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
@@ -77,7 +82,7 @@ class ContactSolver:
     def _define_programs(self) -> None:
         rows, m, k, dtype = self.rows, self.m, self.k, self.dtype
         width = self.points.width
-        vectors: Shapes = {"x": (3,), "u": (3,), "r": (3,)}
+        vectors: Shapes = {"x": (3,), "b": (3,), "V": (width,), "r": (3,)}
         axes: Shapes = {} if self.axes is not None else {"axes": (3, 3)}
         law: Shapes = {"mu": (), "slide": (3,), "pressed": (), "part": (), **axes}
         phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": ()}
@@ -87,11 +92,13 @@ class ContactSolver:
         self.phase = trace(_phases(dtype), {"count": ()}, dtype)
         size, n = (rows.size,), (m,)
         folded: Shapes = {"K": (self.frames, width, width), "f": (self.frames, width)}
-        joints: Shapes = {"y": n, "w": n, "c": n, "bounds": (4 * m,)}
-        shapes: Shapes = {"U": size, **folded, "z": (rows.nv,), "soft": (), **joints}
+        joints: Shapes = {"y": n, "w": n, "bounds": (4 * m,)}
+        shapes: Shapes = {"A": (self.size,), **folded, "F": folded["f"], "soft": (), **joints, "B": n}
         self.linear = trace(self._linear, shapes, dtype)
         self.response = trace(self._response, {"U": size, "arms": (k, 3), "parts": (k,)}, dtype)
         self.wrench = trace(self._wrench, {"x": (3,), "r": (3,), **axes}, dtype)
+        begun: Shapes = {"U": size, "f": (self.frames, width), "y": n, "c": n}
+        self.velocities = trace(self._velocities, begun, dtype)
         done: Shapes = {
             "U": size,
             "f": (self.frames, width),
@@ -108,11 +115,12 @@ class ContactSolver:
         return stages(self.response, U, arms, parts + 1e-9)
 
     def __call__(
-        self, stages: Stages, U: Array, arms: Array, gamma: Scalar, b: Array, x: Array, slide: Array, bounds: Any,
-        mu: Array, when: Scalar, *, pressed: Any = None, cold: bool = False,
+        self, stages: Stages, known: tuple[Array, Array, Array], gamma: Scalar, b: Array, x: Array, slide: Array,
+        bounds: Any, mu: Array, when: Scalar, *, pressed: Any = None, cold: bool = False,
     ) -> tuple[Array, Array, Any]:  # fmt: skip
         """Return impulses (n,), z (nv,), and 1 if they obey the laws; from a guess x (n,), whose modes are taken first
-        unless it is ``cold``. Where ``when`` is 0, x and z are zeros.
+        unless it is ``cold``. Where ``when`` is 0, x and z are zeros. ``known`` are the entries of U and of the linear
+        system, and the arms (k, 3).
 
         b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
         joint rows, mu (k,) coefficients of friction. ``pressed`` (k,): heights instead of velocities; 1 for points
@@ -121,8 +129,11 @@ class ContactSolver:
         k, points, joint = self.k, range(self.k), slice(3 * self.k, None)
         pressed = np.zeros(k) if pressed is None else pressed
         bounds = np.zeros(0) if bounds is None else bounds
-        known = stages.kept(U, arms, gamma, b, slide.reshape(k, 3), mu, pressed, bounds)
-        U, arms, gamma, b, slide, mu, pressed, bounds = known
+        U, A, arms = known
+        A = A if np.size(A) else U
+        B = stages.part(self._joint_responses, U) if self.m else np.zeros(0)
+        kept = stages.kept(U, A, arms, gamma, b, slide.reshape(k, 3), mu, pressed, bounds, B)
+        U, A, arms, gamma, b, slide, mu, pressed, bounds, B = kept
         (parts,) = stages.kept(np.array([where(b[3 * i] < FAR / 2, 1, 0) for i in points]))
         rows = [Rows(y, points) for y in (arms, mu, slide, pressed, parts)]
         if self.axes is None:
@@ -131,30 +142,34 @@ class ContactSolver:
         by_frame = [Into(self.frames, self.points.frame_of, True)]
         vectors, numbers = [Into(k, points)], [Into(k, points)]
 
-        def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
+        frame_of = self.points.frame_of
+
+        def once(x: Array, F: Array, y: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
             soft, project, first = stages(self.phase, count)
             first = first * float(not cold)
-            K, f, rest, D = stages.each(
-                self.fold, Rows(x, points), Rows(u, points), *rows, gamma, soft, project, first,
-                into=[*by_frame, *by_frame, *vectors, Into(k, points)], when=parts,
+            V, w = stages(self.velocities, U, F, y, b[joint])
+            K, f, u, rest, D = stages.each(
+                self.fold, Rows(x, points), Rows(b[: 3 * k].reshape(k, 3), points), Rows(V, frame_of), *rows, gamma,
+                soft, project, first, into=[*by_frame, *by_frame, *vectors, *vectors, Into(k, points)], when=parts,
             )  # fmt: skip
-            z, dV, y, w, size = stages(self.linear, U, K, f, z, soft, y, w, b[joint], bounds)
-            frame = self.points.frame_of
-            x, u, sizes = stages.each(
-                self.move, Rows(u, points), rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame), *rows[1:],
-                gamma, into=[*vectors, *vectors, *numbers], when=parts,
+            dV, y, size = stages(self.linear, A, K, f, F, soft, y, w, bounds, B)
+            x, F, sizes = stages.each(
+                self.move, Rows(u, points), rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame_of),
+                *rows[1:], gamma, into=[*vectors, *by_frame, *numbers], when=parts,
             )  # fmt: skip
             size = reduce(maximum, list(sizes), size)
             early, later = _TOLERANCES[self.dtype]
             good = (size < where(count < _EASIER, early, later)) & (count + 1 >= _LEAST[self.dtype])
-            return x, u, z, y, w, count + 1, where(good, 1, 0)
+            return x, F, y, count + 1, where(good, 1, 0)
 
-        u = b[: 3 * k].reshape(k, 3)
-        start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
+        guess, F = x[: 3 * k].reshape(k, 3), np.zeros((self.frames, self.points.width))
+        if not cold:
+            F = stages.each(self.wrench, Rows(guess, points), rows[0], *rows[5:], into=by_frame)
         reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
-        x, _, z, y, *_, done = stages.repeat(
-            once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
-        )
+        x, _, y, *_, done = stages.repeat(
+            once, guess, F, x[joint], 0.0, 0.0, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth,
+            reads=reads,
+        )  # fmt: skip
         done = where(when > 0, done, 1)
         clean = stages.part(self._cleaned, x, slide, mu, pressed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
@@ -168,10 +183,14 @@ class ContactSolver:
     # programs -----------------------------------------------------------------------------------------
 
     def _fold(
-        self, x: Array, u: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar, *rest: Any
-    ) -> tuple[Any, ...]:
-        """Return K (6, 6) and f (6,) of a point, r - D u (3,), and D (6,); zeros unless it takes part."""
+        self, x: Array, b: Array, V: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar,
+        *rest: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return K (6, 6) and f (6,) of a point, its velocity u (3,) with the impulses, r - D u (3,), and D (6,);
+        zeros unless it takes part."""
         axes, (gamma, soft, project, first) = self.axes_of(rest)
+        u = b + (V if self.points.width == 3 else axes @ point_velocity(V, r))
+        u = np.array([where(part > 0, a, 0) for a in u])
         inside = in_cone(x, mu, slide, pressed)
         x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
         along = [x[a] * gamma for a in (1, 2)]
@@ -184,11 +203,11 @@ class ContactSolver:
         left = np.array([a - c for a, c in zip(law, times(D, u), strict=True)])
         k, m1, m2, a, c, d = D
         if self.points.width == 3:
-            return np.array([[k, 0, 0], [m1, a, c], [m2, c, d]], dtype=object), left, left, np.array(D)
+            return np.array([[k, 0, 0], [m1, a, c], [m2, c, d]], dtype=object), left, u, left, np.array(D)
         world = axes.T @ np.array([[k, 0, 0], [m1, a, c], [m2, c, d]], dtype=object) @ axes
         R = skew(r)
         E = R @ world
-        return blocks(E @ R.T, E, world @ R.T, world), force_at_point(axes.T @ left, r), left, np.array(D)
+        return blocks(E @ R.T, E, world @ R.T, world), force_at_point(axes.T @ left, r), u, left, np.array(D)
 
     def axes_of(self, rest: Sequence[Any]) -> tuple[Array, Sequence[Any]]:
         """Return the axes of a point, and the other arguments; they are the first if points differ in them."""
@@ -198,50 +217,44 @@ class ContactSolver:
         self, u: Array, r: Array, left: Array, D: Array, dV: Array, mu: Scalar, slide: Array, pressed: Scalar,
         part: Scalar, *rest: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
-        zeros unless it takes part."""
+        """Return the impulse of a point after an iteration, the same on its frame, and by how much the impulse and
+        its velocity contradict its law; zeros unless it takes part."""
         axes, (gamma,) = self.axes_of(rest)
         du = dV if self.points.width == 3 else axes @ point_velocity(dV, r)
         x, u = left - np.array(times(D, du)), u + du
         size = point_residual(gamma, u, x, mu, slide, pressed)
-        return tuple(where(part > 0, y, 0) for y in (x, u, size))
+        size = reduce(maximum, [absolute(d) * _ROUNDING[self.dtype] for d in du], size)
+        x = np.array([where(part > 0, y, 0) for y in x])
+        return x, x if self.points.width == 3 else force_at_point(axes.T @ x, r), where(part > 0, size, 0)
 
     def _linear(
-        self, U: Array, K: Array, f: Array, z: Array, soft: Scalar, y: Array, w: Array, c: Array,
-        bounds: Array,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """Return z (nv,), the changes (frames, 6) of the velocities of the frames, and of the joint
-        rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
-        frames, joints = self.split(U)
-        laws, responses = [], [sum(a * a for a in row.values()) for row in joints]
-        for i, (row, B) in enumerate(zip(joints, responses, strict=True)):
-            one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS))
-            laws.append(JointLaw(row, one - D * w[i], D))
-        dz = change_of(frames, K, f, z, laws)
-        z = z + dz
-        dV = self.of_frames(frames, dz)
+        self, A: Array, K: Array, f: Array, F: Array, soft: Scalar, y: Array, w: Array, bounds: Array, B: Array
+    ) -> tuple[Any, ...]:
+        """Return the changes (frames, r) of the velocities of the frames, and of the joint rows the impulses (m,) and
+        by how much they contradict their laws.
+
+        F (frames, r) and y (m,) are the impulses so far, with which joint rows have the velocities w (m,), and B (m,)
+        the rows' responses to their own impulses.
+        """
+        laws = [
+            linear_row(B[i], w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS)) for i in range(self.m)
+        ]
+        left = [one - D * w[i] for i, (one, D) in enumerate(laws)]
+        dV, dw = self.system.changes(A, K, f - F, [a - c for a, c in zip(left, y, strict=True)], [D for _, D in laws])
         size: Any = 0
-        y, w = list(y), list(w)  # type: ignore[assignment]
-        for i, (row, left, D) in enumerate(laws):
-            y[i] = left - D * product(row, dz)
-            w[i] = c[i] + product(row, z)
-            target = row_impulse(responses[i], w[i], y[i], bounds[4 * i : 4 * i + 4])
-            size = maximum(size, absolute((target - y[i]) * responses[i]) * _COARSER)
-        return z, dV, np.array(y), np.array(w), size
+        x = [left[i] - D * dw[i] for i, (_, D) in enumerate(laws)]
+        for i in range(self.m):
+            target = row_impulse(B[i], w[i] + dw[i], x[i], bounds[4 * i : 4 * i + 4])
+            size = maximum(size, absolute((target - x[i]) * B[i]) * _COARSER)
+        return dV, np.array(x), size
 
-    def split(self, U: Array) -> tuple[list[list[Row]], list[Row]]:
-        """Return the rows of U of each frame, and of the joints."""
-        rows, width, size = self.rows.rows(U), self.points.width, self.points.size
-        return [rows[i : i + width] for i in range(0, size, width)], rows[size:]
-
-    @staticmethod
-    def of_frames(frames: Sequence[Sequence[Row]], z: Array) -> Array:
-        """Return the velocities (frames, r) of the frames by z (nv,)."""
-        return np.array([[product(row, z) for row in own] for own in frames])
+    def _joint_responses(self, U: Array) -> Array:
+        return self.rows.diagonal(U, self.points.size)
 
     def own_responses(self, U: Array) -> Array:
         """Return the responses (frames, r, r) of the frames to impulses on themselves."""
-        frames, _ = self.split(U)
+        rows, width = self.rows.rows(U), self.points.width
+        frames = [rows[i : i + width] for i in range(0, self.points.size, width)]
         return np.array([[[sum(a[j] * d[j] for j in a) for d in own] for a in own] for own in frames])
 
     def _response(self, U: Array, arms: Array, parts: Array) -> Any:
@@ -261,6 +274,11 @@ class ContactSolver:
 
     def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
         return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
+
+    def _velocities(self, U: Array, f: Array, y: Array, c: Array) -> tuple[Array, Array]:
+        """Return the velocities of the frames (frames, r) and joint rows (m,) by impulses."""
+        V = self.rows.velocities(U, self.rows.collected(U, np.concatenate([f.ravel(), y])))
+        return V[: self.points.size].reshape(f.shape), c + V[self.points.size :]
 
     def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array) -> Array:
         """Return the impulses (k, 3) within their cones, which they leave by rounding."""
