@@ -78,7 +78,7 @@ def test_snippets_that_need_no_gpu():
         ("simulation", 16),
         ("forces", 2),
         ("ensembles", 4),
-        ("live_pages", 2),
+        ("live_pages", 3),
         ("control", 10),
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),

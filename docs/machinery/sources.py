@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from machinery.page import DOCS, Page
@@ -52,9 +53,10 @@ def rows(name: str, notes: str) -> list[Row]:
 
 
 def source(name: str) -> str:
-    """The source of ``module:function`` without its docstring."""
+    """The source of ``module:function``, or of ``module:Class.method``, without its docstring."""
     module, _, function = name.partition(":")
-    text = textwrap.dedent(inspect.getsource(getattr(importlib.import_module(module), function)))
+    owner = reduce(getattr, function.split("."), importlib.import_module(module))
+    text = textwrap.dedent(inspect.getsource(owner))
     body = ast.parse(text).body[0]
     assert isinstance(body, (ast.FunctionDef, ast.ClassDef))
     first = body.body[0]

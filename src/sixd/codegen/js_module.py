@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping
 
 from sixd.codegen.js import JS
 from sixd.codegen.lines import Lines, cut
@@ -24,6 +26,8 @@ from sixd.trace.recipe import Recipe, Repeated, TableCall, Work, calls_in
 # that of a disc on 32 points of contact took 300 µs in parts of 1000 statements, 130 µs in parts of 400 or 200 (on a
 # busy machine); an arm's does not depend on it.
 WHOLE, PART = 1000, 400
+_DIGITS = string.digits + string.ascii_letters
+_WHOLE_NUMBER = re.compile(r"(?<![\w.])(\d+)\.0(?![\w.])")
 
 
 def emit_js_module(recipe: Recipe, programs: Mapping[str, Program]) -> str:
@@ -59,9 +63,10 @@ def _definition(name: str, program: Program) -> Iterator[str]:
     inputs = {f"x{k}": slot for k, slot in enumerate(program.inputs)}
     outputs = {f"y{k}": Slot(f"y{k}", slot.shape, slot.entries) for k, slot in enumerate(program.outputs)}
     lines = Lines(JS, program, inputs, outputs)
-    names = ", ".join((*inputs, *outputs))
+    lines.local = {n.index: _local(k) for k, n in enumerate(lines.nodes)}
+    names = ",".join((*inputs, *outputs))
     if len(lines.nodes) + len(lines.results) <= WHOLE:
-        yield from (f"function {name}({names}) {{", *lines.whole(), "}")
+        yield from (f"function {name}({names}) {{", *_short(lines.whole()), "}")
         return
     parts = cut(lines.nodes, PART)
     last = {a.index: k for k, part in enumerate(parts) for n in part for a in n.args}
@@ -70,9 +75,30 @@ def _definition(name: str, program: Program) -> Iterator[str]:
     yield f"const work_{name} = new Float64Array({size});"
     pieces = [*map(lines.statements, parts), *map(lines.writes, cut(lines.results, PART))]
     for k, piece in enumerate(pieces):
-        yield from (f"function {name}_{k}(work, {names}) {{", *piece, "}")
+        yield from (f"function {name}_{k}(work,{names}) {{", *_short(piece), "}")
     calls = (f"{name}_{k}(work_{name}, {names});" for k in range(len(pieces)))
     yield from (f"function {name}({names}) {{", *calls, "}")
+
+
+def _local(k: int) -> str:
+    """The name of value k: $0 … $9, $a … $z, $A … $Z, $10 …; no word of the language begins with $."""
+    text = ""
+    while not text or k:
+        k, digit = divmod(k, len(_DIGITS))
+        text = _DIGITS[digit] + text
+    return f"${text}"
+
+
+def _short(lines: Iterable[str]) -> Iterator[str]:
+    """Statements without spaces, declarations in a row as one: with short names half the characters."""
+    before, declared = "", False
+    for line in lines:
+        text = _WHOLE_NUMBER.sub(r"\1", line.removeprefix("const ").removesuffix(";").replace(" ", ""))
+        declares = line.startswith("const ")
+        if before:
+            yield before + ("," if declared and declares else ";")
+        before, declared = text if declared or not declares else f"const {text}", declares
+    yield f"{before};"
 
 
 # the step -----------------------------------------------------------------------------------------

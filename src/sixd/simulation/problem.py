@@ -33,6 +33,7 @@ from sixd.trace.program import Program, trace
 Shape = tuple[int, ...]
 NOTHING = Applied()
 PROJECTED, STABILISED = "projected", "stabilised"
+SURFACE = FRICTION, RESTITUTION = "friction of the ground", "restitution of the ground"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,8 @@ class Problem:
     ``law(t, q, qd)`` is a controller that is part of the equations, ``f_ext`` a function of the same arguments;
     ``has_tau`` is whether forces tau (nv,) are among the constants, ``has_f_ext`` whether an array f_ext (nb, 6) is.
     Without ``has_friction`` the joints' dry friction is left out: fixed steps add it as impulses. Without ``sticks`` it
-    is known to be zero in every state.
+    is known to be zero in every state. ``surface``: which of ``SURFACE`` are constants, numbers that replace those of
+    all rigid grounds.
     """
 
     where: str
@@ -58,6 +60,7 @@ class Problem:
     limits: RankLimits = EXACT
     has_friction: bool = True
     sticks: bool = True
+    surface: tuple[str, ...] = ()
     sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class Problem:
         if self.law is not None or self.f_ext is not None or None in elements:
             return None
         is_coarse = self.limits is COARSE
-        forces = self.has_tau, self.has_f_ext, self.has_friction, self.sticks
+        forces = self.has_tau, self.has_f_ext, self.has_friction, self.sticks, self.surface
         return *forces, elements, self.parameters, self.constraints, self.stabilisation, is_coarse
 
     @property
@@ -90,6 +93,7 @@ class Problem:
         result: dict[str, Shape] = {"tau": (self.system.nv,)} if self.has_tau else {}
         if self.has_f_ext:
             result["f_ext"] = (self.system.nb, 6)
+        result |= dict.fromkeys(self.surface, ())
         return result | {name: parameter_shape(self.where, self.system, name) for name in self.parameters}
 
     @property

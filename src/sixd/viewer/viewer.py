@@ -162,7 +162,7 @@ def view(
     qd : (nv,) the velocity at the start; None: at rest.
     parameters : sliders, name -> (value, lowest, highest): every symbol of a symbolic system; "mass:BODY" [kg]. Those
         named "gravity" [m/s²] and "damping" [1/s], a rate in addition to the model's own damping, are always there,
-        unless it is None.
+        and so are "friction" and "restitution" of rigid grounds with the same coefficients, unless it is None.
     dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method has fixed
         steps and is not "midpoint", and a function as controller must be one that can be compiled.
     trace : bodies or frames, by name, whose paths are drawn.

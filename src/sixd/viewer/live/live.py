@@ -10,9 +10,13 @@ import numpy as np
 
 from sixd.api.constraints import assemble
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
+from sixd.forces.contact_points import plane_axes
+from sixd.forces.elements import Force, elements
+from sixd.forces.ground import Ground
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.simulation.arguments import positive
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.scenario import Scenario
 from sixd.simulation.setup import Setup, make_setup
 from sixd.simulation.simulate import METHODS
@@ -24,7 +28,7 @@ from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of
 from sixd.viewer.live.deformation import deformations
 from sixd.viewer.live.programs import LivePrograms, live_problem, make_programs
-from sixd.viewer.live.sliders import Adjustable, adjustable
+from sixd.viewer.live.sliders import Adjustable, adjustable, on_ground, with_surface
 from sixd.viewer.scene.drawn_model import drawn_model
 from sixd.viewer.scene.packing import flat_list
 from sixd.viewer.scene.plots import titled_groups
@@ -55,13 +59,14 @@ def make_live_scene(
     _require_method(method)
     step = positive("view", "dt", STEP if dt is None else dt, "s")
     at = _row("q", q, system.nq)
+    surface, parameters = on_ground(elements("view", forces), parameters)
     adjusted = adjustable(system, parameters, at)
-    motion = {"controller": controller, "forces": forces}
+    motion = {"controller": controller, "forces": with_surface(elements("view", forces), surface)}
     setup = _setup(adjusted, at, _row("qd", qd, system.nv), motion)
     numeric = adjusted.numeric
     model = drawn_model(numeric)
     turn = display_turn(model)
-    problem, pull = live_problem(setup.problem)
+    problem, inputs = live_problem(setup.problem, {s.symbol: s.value for s in surface})
     programs = make_programs(problem, method, turn)
     rehearsal = _rehearsal(numeric, setup, method, step, motion)
     near = None if rehearsal is None else _near(numeric, rehearsal)
@@ -69,7 +74,8 @@ def make_live_scene(
     scene["leaves"] = near is not rehearsal
     scene["trajectories"] = []
     scene["kinematics"] = ""
-    constants = {**{name: x[0] for name, x in setup.constants.items()}, **pull}
+    scene["settings"]["ground"] = _floor(problem.forces, turn, scene["settings"]["ground"])
+    constants = {**{name: x[0] for name, x in setup.constants.items()}, **inputs}
     scene["simulation"] = {
         "h": step,
         "method": method,
@@ -79,10 +85,11 @@ def make_live_scene(
         "sliders": [
             {"input": f"constant {s.symbol}", "label": s.label, "unit": s.unit, "value": s.value, "low": s.low,
              "high": s.high}
-            for s in adjusted.sliders
+            for s in (*adjusted.sliders, *surface)
         ],
         "turn": flat_list(turn[:3, :3]),
-        "pull": next(iter(pull)),
+        "pull": next(iter(inputs)),
+        "contacts": programs.contacts,
         "observed": dict(programs.observed),
         "plots": _plots(numeric, programs),
         "traces": _traces(model, trace),
@@ -154,6 +161,14 @@ def _rehearsal(
     return (found.t[good], found.q[good]) if good.any() else None
 
 
+def _floor(forces: Sequence[Force], turn: Array, usual: float | None) -> float | None:
+    """The height of the floor in the page: that of the lowest ground that is level, if there is one."""
+    grounds = [force for force in forces if isinstance(force, (Ground, RigidGround))]
+    return min(
+        (float(g.height) for g in grounds if (turn[:3, :3] @ plane_axes(g.normal)[0])[2] > 1 - 1e-9), default=usual
+    )
+
+
 def _near(system: System, motion: tuple[Array, Array]) -> tuple[Array, Array]:
     """The records of a motion before a body has moved by several times the mechanism's size; itself if none has."""
     t, q = motion
@@ -189,6 +204,8 @@ def _plots(system: Any, programs: LivePrograms) -> list[dict[str, Any]]:
         joints = enumerate(_reactions(system))
         forces = [_series(one["name"], "reactionSizes", k) for k, one in joints if one["body"]] + forces
     title = "forces in joints [N]" if len(forces) > 1 else "pull [N]"
+    if programs.contacts:
+        forces, title = [_series("ground", "groundForce", 0), *forces], "forces [N]"
     found.insert(1, {"title": title, "unit": "N", "series": forces})
     return found
 

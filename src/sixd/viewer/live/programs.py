@@ -13,8 +13,11 @@ from sixd.algorithms.kinematics import body_poses
 from sixd.algorithms.momentum import center_of_mass, energy, momentum
 from sixd.engine.targets import js
 from sixd.errors import ModelError, OutOfRangeError
+from sixd.forces.elements import state_slices
+from sixd.forces.ground import Ground
 from sixd.model.model import Model
 from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.compiled_steps import has_contact, make_recipe
 from sixd.spatial.rotation import skew
@@ -23,16 +26,18 @@ from sixd.trace import Program, jvp, vjp
 from sixd.trace.recipe import Recipe
 from sixd.trajectory.labels import tree_behind
 
-MOST_OPERATIONS = 40_000  # of all programs together: 1.3 MB of JavaScript, and some seconds until a browser has read it
+MOST_OPERATIONS = 80_000  # of all programs together: 2.2 MB of JavaScript, which a browser reads within a second
 
 
 @dataclass(frozen=True, eq=False)
 class LivePrograms:
-    """The step of a problem, programs by name, and the names of what ``observe`` returns, with their sizes."""
+    """The step of a problem, programs by name, the names of what ``observe`` returns, with their sizes, and the number
+    of points that the ground may touch."""
 
     recipe: Recipe
     programs: Mapping[str, Program]
     observed: Mapping[str, int]
+    contacts: int
 
     def source(self) -> str:
         """The JavaScript of all of them; see ``codegen/js_module.py``."""
@@ -48,6 +53,7 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
     pull : q, (nb, 3, 4) -> (nv,), forces that do the work Σ a·Ṫ; only where bodies take no forces themselves.
     accelerate : t, q, qd, u -> qdd (nv,), and maybe rates of u.
     react : t, q, qd, u -> (nb + number of constraints, 3), the forces that joints and then constraints exert on bodies.
+    contacts : t, q, qd, u -> (2, k, 3), points on the ground and the forces on them; only if there is a ground.
     observe : q, qd -> energies, momentum and so on; ``observed`` has their names.
     """
     system, R = problem.system, turn[:3, :3]
@@ -78,6 +84,8 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
         "accelerate": _known(recipe, problem) or problem.traced(accelerate, {"t": (), **state, "u": (problem.nu,)}),
         "observe": problem.traced(observe, state),
     }
+    if any(isinstance(force, (Ground, RigidGround)) for force in problem.forces):
+        programs["contacts"] = problem.traced(_contacts(problem, R), {"t": (), **state, "u": (problem.nu,)})
     # of a tree whose joints have no dry friction the forces in the joints follow from the state
     if isinstance(system, Model) and joint_rows(problem) is None and not has_contact(problem):
         programs["react"] = problem.traced(_reaction(problem, R), {"t": (), **state, "u": (problem.nu,)})
@@ -86,7 +94,8 @@ def make_programs(problem: Problem, method: str, turn: Array) -> LivePrograms:
     if count_operations(recipe, programs) > MOST_OPERATIONS:
         programs.pop("react", None)
     _require_small(problem, recipe, programs)
-    return LivePrograms(recipe, programs, observed)
+    contacts = programs["contacts"].outputs[0].shape[1] if "contacts" in programs else 0
+    return LivePrograms(recipe, programs, observed, contacts)
 
 
 def _known(recipe: Recipe, problem: Problem) -> Program | None:
@@ -121,6 +130,20 @@ def _observation(problem: Problem) -> tuple[Callable[..., Array], dict[str, int]
     return observe, observed
 
 
+def _contacts(problem: Problem, R: Array) -> Callable[..., Array]:
+    """The function (t, q, qd, u, constants) -> points that a ground may touch, and forces, in the axes of the page."""
+    pairs = zip(problem.forces, state_slices(problem.sizes), strict=True)
+    touching = [(force, own) for force, own in pairs if isinstance(force, (Ground, RigidGround))]
+
+    def touch(t: Any, q: Array, qd: Array, u: Array, constants: Mapping[str, Any]) -> Array:
+        system = problem.system_with(constants)
+        found = [force.contacts(system, t, q, qd, u[own]) for force, own in touching]
+        both = (np.concatenate([pair[k] for pair in found]) for k in range(2))
+        return np.array([x @ R.T for x in both])
+
+    return touch
+
+
 def _reaction(problem: Problem, R: Array) -> Callable[..., Array]:
     """The function (t, q, qd, u, constants) -> forces of joints and constraints in the axes of the page."""
 
@@ -148,11 +171,13 @@ def _require_small(problem: Problem, recipe: Recipe, programs: Mapping[str, Prog
         )
 
 
-def live_problem(problem: Problem) -> tuple[Problem, dict[str, Array]]:
-    """Return the problem with forces by which the reader pulls among its constants, and the numbers of these: zeros."""
+def live_problem(problem: Problem, surface: Mapping[str, float]) -> tuple[Problem, dict[str, Any]]:
+    """Return the problem with forces by which the reader pulls, and coefficients of rigid grounds, among its constants;
+    and the numbers of these, first of the forces: zeros."""
     system = problem.system
+    problem, numbers = replace(problem, surface=tuple(surface)), {name: np.array(x) for name, x in surface.items()}
     try:
         system.require_bodies("view")
     except ModelError:
-        return replace(problem, has_tau=True), {"tau": np.zeros(system.nv)}
-    return replace(problem, has_f_ext=True), {"f_ext": np.zeros((system.nb, 6))}
+        return replace(problem, has_tau=True), {"tau": np.zeros(system.nv), **numbers}
+    return replace(problem, has_f_ext=True), {"f_ext": np.zeros((system.nb, 6)), **numbers}

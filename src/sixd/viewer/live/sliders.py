@@ -1,12 +1,13 @@
 """Sliders of a live page: numbers of a system that become symbols, hence inputs of the step, and their ranges.
 
 The symbols of a symbolic system have sliders under their own names. A tree with numbers gets symbols for the strength
-of gravity, for damping in all joints, and for the masses of bodies that are asked for.
+of gravity, for damping in all joints, and for the masses of bodies that are asked for. The coefficients of rigid
+grounds are constants of the problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, cast
@@ -16,12 +17,16 @@ import numpy as np
 from sixd.algorithms.crba import crba
 from sixd.constraints.reduced_model import Reduced
 from sixd.errors import ModelError, OutOfRangeError, ScalarTypeError, unknown_name
+from sixd.forces.elements import Force
 from sixd.model.model import Model
 from sixd.model.system import System
+from sixd.simulation.nonsmooth.rigid_ground import RigidGround
+from sixd.simulation.problem import FRICTION, RESTITUTION
 from sixd.spatial.scalar import Array, is_number, symbols_in
 
 GRAVITY, DAMPING, MASS = "gravity", "damping", "mass:"
-_MOST_GRAVITY, _MOST_DAMPING = 20.0, 5.0  # [m/s²], [1/s]: default ends of the sliders
+GROUND = {"friction": FRICTION, "restitution": RESTITUTION}  # fields of a rigid ground, and constants of problems
+_MOST_GRAVITY, _MOST_DAMPING, _MOST_FRICTION = 20.0, 5.0, 1.0  # [m/s²], [1/s]: default ends of the sliders
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,35 @@ def adjustable(system: System, parameters: Mapping[Any, Any] | None, q: Any = No
     more += some
     adjusted: System = changed if system is tree else Reduced(changed)
     return Adjustable(adjusted, numeric, (*sliders, *more))
+
+
+def on_ground(forces: Sequence[Force], parameters: Any) -> tuple[list[Slider], Any]:
+    """Return the sliders of the coefficients of rigid grounds among the forces, and the other parameters.
+
+    A coefficient has one if all grounds have the same, or if its range is given; none if it is None.
+    """
+    grounds = [force for force in forces if isinstance(force, RigidGround)]
+    if not grounds or not isinstance(parameters, (Mapping, NoneType)):
+        return [], parameters
+    sliders, rest = [], dict(parameters or {})
+    for name, symbol in GROUND.items():
+        own = [float(getattr(ground, name)) for ground in grounds]
+        most = 1.0 if name == "restitution" else max(_MOST_FRICTION, 2 * own[0])
+        given = rest.pop(name, (own[0], 0.0, most) if len(set(own)) == 1 else None)
+        if given is None:
+            continue
+        slider = _slider(symbol, name, "", given)
+        if slider.low < 0 or (name == "restitution" and slider.high > 1):
+            known = "at least 0" if name == "friction" else "from 0 to 1"
+            raise OutOfRangeError(f"view: parameters: {name} is {given!r}, expected numbers {known}.")
+        sliders.append(slider)
+    return sliders, rest
+
+
+def with_surface(forces: Sequence[Force], sliders: Iterable[Slider]) -> list[Force]:
+    """Return the forces with the sliders' numbers in rigid grounds."""
+    values: dict[str, Any] = {name: s.value for name, symbol in GROUND.items() for s in sliders if s.symbol == symbol}
+    return [replace(force, **values) if isinstance(force, RigidGround) else force for force in forces]
 
 
 # arguments ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Starts the page. `window.sixd` is its interface for scripts, tests and a server:
 //   scene, ready (a promise), options (an object of switches, see options.js), camera
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
-//   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), reset(), advance(steps) at once,
+//   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), contacts(), reset(), advance(steps) at once,
 //     set(slider, value)
 //   view(name or null), draw() now, picture(…) without a window, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
 
@@ -53,6 +53,8 @@ window.sixd = {
       simulation.react();
       return simulation.data.reactions.map((_, k) => Array.from(simulation.reactions.subarray(3 * k, 3 * k + 3)));
     },
+    // points that a ground may touch, and the forces on them, means over the steps since the last call or picture
+    contacts: () => simulation.touch(),
     reset: () => { simulation.reset(); app.timeChanged(); },
     advance: (steps) => { for (let i = 0; i < steps && simulation.step(); i++); app.timeChanged(); },
     set: (label, value) => {

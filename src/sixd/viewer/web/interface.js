@@ -88,7 +88,7 @@ class Interface {
     this.bodies = this.segments([["solid", "Solid"], ["clear", "Clear"], ["wire", "Wire"], ["hidden", "None"]], (v) => (options.bodies = v));
     menu.append(element("h3", "", "Bodies"), this.bodies, element("h3", "", "Show"));
     const missing = {
-      contacts: !world.motions.some((motion) => motion.contacts), trails: !world.motions.length && !world.simulation,
+      contacts: !world.motions.some((motion) => motion.contacts) && !(world.simulation && world.simulation.contacts), trails: !world.motions.length && !world.simulation,
       inertia: !app.scene.bodies.some((body) => body.ellipsoid), com: !app.scene.bodies.some((body) => body.mass > 0), axes: !app.scene.joints.length,
     };
     if (!world.simulation) [missing.reactions, missing.momentum] = [true, true];

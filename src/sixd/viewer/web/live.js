@@ -1,12 +1,40 @@
 // The controls of a live page: the clock that steps, the bar below the picture, sliders and plots.
 
-const BUDGET = 14; // [ms] of a frame for steps
+const BUDGET = 14, SHARE = 0.3, MOST_BUDGET = 40; // [ms] of a frame for steps; of one that is slow to draw, a part, and at most
+// before the motion starts: the least simulated time of a rehearsal [s], the most time of it [ms], the pace that ends it, and
+// its part of a frame [ms]. The browser compiles what it has run some hundred times; a quadruped's steps on rigid ground take 2 ms until then, and 0.1 ms afterwards
+const REHEARSAL = { least: 1, most: 2000, pace: 2, budget: 40 };
 const SLOWED = 0.9; // of the chosen speed: below this the page says how fast it runs
+
+// Runs the motion from its start for a while, out of sight, so that the browser compiles the step.
+class Rehearsal {
+  constructor(simulation) {
+    this.simulation = simulation;
+    this.arrays = Object.values(simulation.arrays);
+    this.state = this.arrays.map((array) => array.slice());
+    Object.assign(this, { steps: 0, begun: null });
+  }
+
+  // some steps; true once it has ended. The state that the page shows stays
+  run() {
+    const { arrays, simulation } = this, shown = arrays.map((array) => array.slice()), start = performance.now();
+    arrays.forEach((array, k) => array.set(this.state[k]));
+    let steps = 0;
+    for (; performance.now() < start + REHEARSAL.budget && simulation.q.every(Number.isFinite); steps++) simulation.advanceState();
+    this.state = arrays.map((array) => array.slice());
+    arrays.forEach((array, k) => array.set(shown[k]));
+    const passed = Math.max(performance.now() - start, 1e-3), pace = (1000 * simulation.h * steps) / passed;
+    this.steps += steps;
+    this.begun = this.begun || start;
+    return start + passed > this.begun + REHEARSAL.most || steps === 0 || (this.steps * simulation.h > REHEARSAL.least && pace > REHEARSAL.pace);
+  }
+}
 
 class LiveClock {
   constructor(simulation, options) {
     Object.assign(this, { simulation, options, start: 0, end: 0, playing: false, before: null, owed: 0 });
     this.pace = 1; // simulated time by time at the chosen speed, smoothed
+    this.rehearsal = new Rehearsal(simulation);
   }
 
   get time() { return this.simulation.time; }
@@ -30,12 +58,16 @@ class LiveClock {
   // as many steps as have become due, or as fit into the frame; true while it runs
   advance(now) {
     if (!this.playing) return false;
+    if (this.rehearsal) {
+      if (this.rehearsal.run() || this.time > 0 || this.simulation.pull) this.rehearsal = null;
+      return true;
+    }
     const passed = this.before === null ? 0 : Math.max(now - this.before, 0) / 1000;
     this.before = now;
     // a page that was hidden for a while continues where it stopped
     const due = passed > 1 ? 0 : passed * this.options.speed, { simulation } = this;
     this.owed += due;
-    const until = performance.now() + BUDGET;
+    const until = performance.now() + clamp(1000 * SHARE * passed, BUDGET, MOST_BUDGET);
     let done = 0;
     while (this.owed >= simulation.h) {
       if (!simulation.step()) {
@@ -109,7 +141,7 @@ class LiveTransport {
     const slow = clock.playing && clock.pace < SLOWED;
     // the reader learns by it that bodies can be pulled
     const hint = this.simulation.grabbed ? "" : "drag a body";
-    this.slow.textContent = slow ? `slowed to ${(clock.pace * options.speed).toPrecision(2)}×` : hint;
+    this.slow.textContent = clock.playing && clock.rehearsal ? "preparing …" : slow ? `slowed to ${(clock.pace * options.speed).toPrecision(2)}×` : hint;
     this.slow.classList.toggle("warn", slow);
     if (this.shownSpeed === options.speed) return;
     this.shownSpeed = options.speed;

@@ -163,6 +163,12 @@ class Markers {
   live(simulation, options) {
     const actor = this.world.actors[0], shown = (vector, scale) => scaled(unit(vector), this.world.size * Math.min(norm(vector) / scale, 1.6));
     this.pull(simulation.pull);
+    if (options.contacts) {
+      for (const { point, force } of simulation.touch()) {
+        const length = 0.8 * this.world.size * Math.min(norm(force) / simulation.weight, 1.8);
+        if (length > 0.01 * this.world.size) this.arrow(point, scaled(unit(force), length), MARKER_COLORS.force);
+      }
+    }
     if (options.reactions) {
       simulation.react();
       simulation.data.reactions.forEach(({ body, point }, k) => {

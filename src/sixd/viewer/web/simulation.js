@@ -27,6 +27,11 @@ class Simulation {
     this.pulling = new Float64Array(1); // [N]
     this.reactions = new Float64Array(3 * data.reactions.length); // [N] in the page
     this.reactionSizes = new Float64Array(data.reactions.length);
+    this.contacts = data.contacts; // points that a ground may touch
+    this.touching = new Float64Array(6 * this.contacts); // where they are in the page, then forces [N]
+    this.groundForce = new Float64Array(1); // [N] the size of the sum of these
+    this.shownForces = new Mean(arrays.u);
+    this.plottedForces = new Mean(arrays.u);
     this.weight = Math.max(bodies.reduce((sum, body) => sum + Math.max(finite(body.mass), 0), 0) * 9.81, 1e-9); // [N] the scale of arrows
     this.mass = bodies.reduce((sum, body) => sum + Math.max(finite(body.mass), 0), 0);
     this.turn = data.turn; // page = turn · world
@@ -49,6 +54,8 @@ class Simulation {
     for (const [name, values] of Object.entries(data.start)) arrays[name].set(values);
     this.failed = false;
     this.pull = null;
+    this.shownForces.clear();
+    this.plottedForces.clear();
     this.history = new History(data.plots, (name) => this[name] || arrays[name]);
     this.trail = this.paths.map(() => ({ positions: new Float32Array(3 * MOST_POINTS), count: 0 }));
     this.recorded = this.traced = -Infinity;
@@ -74,7 +81,10 @@ class Simulation {
     this.kept.set(this.q, (this.arrays.steps[0] % KEPT) * this.q.length);
     this.advanceState();
     if (!this.q.every(Number.isFinite) || !this.qd.every(Number.isFinite)) this.failed = true;
-    else this.record();
+    else {
+      if (this.contacts) for (const mean of [this.shownForces, this.plottedForces]) mean.add();
+      this.record();
+    }
     return !this.failed;
   }
 
@@ -121,6 +131,14 @@ class Simulation {
     for (let k = 0; k < this.reactionSizes.length; k++) this.reactionSizes[k] = norm(this.reactions.subarray(3 * k, 3 * k + 3));
   }
 
+  // points that a ground may touch, and forces, means over the steps since the last call with `mean`
+  touch(mean = this.shownForces) {
+    if (!this.contacts) return [];
+    this.programs.contacts([this.time], this.q, this.qd, mean.take(), ...this.inputs, this.touching);
+    const triple = (k) => Array.from(this.touching.subarray(3 * k, 3 * k + 3));
+    return Array.from({ length: this.contacts }, (_, k) => ({ point: triple(k), force: triple(this.contacts + k) }));
+  }
+
   energy() {
     const [total, kinetic, potential] = this.observe();
     return { total, kinetic, potential };
@@ -137,6 +155,7 @@ class Simulation {
       this.recorded = time;
       this.observe();
       this.react();
+      if (this.contacts) this.groundForce[0] = norm(this.touch(this.plottedForces).reduce((sum, { force }) => add(sum, force), [0, 0, 0]));
       this.history.add(time);
     }
   }
@@ -217,6 +236,35 @@ class Simulation {
     const tau = arrays["constant tau"], own = this.data.constants["constant tau"];
     this.programs.pull(this.q, weights, ...this.inputs, tau);
     own.forEach((x, i) => (tau[i] += x));
+  }
+}
+
+// The mean of an array over steps: of forces that hold for a step, such as those of impacts, a picture would miss most.
+class Mean {
+  constructor(array) {
+    this.array = array;
+    this.sum = new Float64Array(array.length);
+    this.clear();
+  }
+
+  clear() {
+    this.count = 0;
+    this.last = Float64Array.from(this.array);
+    this.sum.fill(0);
+  }
+
+  add() {
+    for (let i = 0; i < this.sum.length; i++) this.sum[i] += this.array[i];
+    this.count++;
+  }
+
+  // the mean since the last call; the same if there was no step
+  take() {
+    if (!this.count) return this.last;
+    const { last } = this;
+    for (let i = 0; i < last.length; i++) last[i] = this.sum[i] / this.count;
+    this.clear();
+    return (this.last = last);
   }
 }
 

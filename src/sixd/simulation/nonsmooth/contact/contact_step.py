@@ -33,6 +33,7 @@ from sixd.model.joints.quaternion import Free
 from sixd.simulation.nonsmooth.contact.contact_joints import ContactJoints
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.displacement import Displacement
+from sixd.simulation.nonsmooth.contact.ground_points import Surface, part_with
 from sixd.simulation.nonsmooth.contact.laws import in_cone
 from sixd.simulation.nonsmooth.contact.point_impacts import FAST, TOUCHES, PointImpacts, newton_time
 from sixd.simulation.nonsmooth.contact.slip_paths import SlipPaths
@@ -80,9 +81,10 @@ class ContactStep:
         points = self.points
         force = points.to_axes(np.array([u[j] for j in points.entries]))
         t, h, *constants = stages.kept(t, h, *constants)
+        surface = points.surface(dict(zip(self.rows.problem.constants, constants, strict=True)))
 
         def part(*state: Any) -> tuple[Any, ...]:
-            return self._part_of_step(stages, t, h, constants, *state)
+            return self._part_of_step(stages, surface, t, h, constants, *state)
 
         start = (0.0, q, qd, u, friction, np.zeros(3 * self.k), force, 0.0, 0.0, 0.0)
         _, q, qd, u, friction, total, _, failed, *_ = stages.repeat(part, *start, most=ROUNDS)
@@ -93,11 +95,11 @@ class ContactStep:
         return q, qd, np.array(forces), friction, failed
 
     def _part_of_step(
-        self, stages: Stages, t: Scalar, whole: Scalar, constants: Any, gone: Scalar, q: Array, qd: Array, u: Array,
-        friction: Array, total: Array, force: Array, failed: Scalar, count: Scalar, _: Any,
+        self, stages: Stages, surface: Surface, t: Scalar, whole: Scalar, constants: Any, gone: Scalar, q: Array,
+        qd: Array, u: Array, friction: Array, total: Array, force: Array, failed: Scalar, count: Scalar, _: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the state of a step after a part of it that ends with the step, or with an impact."""
-        part, joints, k = stages.part, self.joints, self.k
+        part, joints, k, mu = stages.part, self.joints, self.k, surface.friction
         t, h, per, last = part(self._times_left, t, whole, gone, count)
 
         # predict
@@ -109,10 +111,10 @@ class ContactStep:
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
         none = np.zeros(3 * k)
-        start, _, done = self.solve(stages, (response[0], A, arms), gamma, b, guess, none, bounds, any_held)
+        start, _, done = self.solve(stages, (response[0], A, arms), gamma, b, guess, none, bounds, mu, any_held)
 
         # hold, until the first impact
-        l, first = part(self._held, per, a, start, guess, arms, *response)
+        l, first = part_with(part, self._held, mu, per, a, start, guess, arms, *response)
         ready = None if self.rows.is_implicit else (first, rate)
         push = l * per
 
@@ -121,7 +123,7 @@ class ContactStep:
             return q1, v1, u1, *stages(self.rows.last, t + time, time, q1, v1, u1, *constants)
 
         ends = held_until(h)
-        time, falls, late, hit = self.impacts.first(stages, h, phi, v, ends, held, hits, last)
+        time, falls, late, hit = self.impacts.first(stages, surface, h, phi, v, ends, held, hits, last)
 
         def again(ahead: Any, _: Any, *__: Any) -> tuple[Any, ...]:
             state = held_until(ahead)
@@ -134,7 +136,7 @@ class ContactStep:
         h, per, l, start = part(self._shortened, h, push, start * per)
 
         # correct
-        slide, moment, turns, bends = self.paths.slips(stages, h, v, w, held, l, U, arms)
+        slide, moment, turns, bends = self.paths.slips(stages, mu, h, v, w, held, l, U, arms)
         z = part(self.rows.collected, U, arms, l)
         ground = part(lambda held, late: held + late, held, late)
         b1 = part(self._corrected, w, ground, U, arms, z)
@@ -143,11 +145,13 @@ class ContactStep:
             rest = [y[3 * k :] for y in (v, b, w, l)]
             bounds, *times = part(joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still)
         any_on = reduce(maximum, list(ground)) if joints is None else 1.0
-        x, z1, done1 = self.solve(stages, known, gamma, b1, l, slide, bounds, any_on)
-        p, zp, failed_impact = self.impacts.respond(stages, whole, after, w, z1 - z, known, rates, late, bounds)
+        x, z1, done1 = self.solve(stages, known, gamma, b1, l, slide, bounds, mu, any_on)
+        p, zp, failed_impact = self.impacts.respond(
+            stages, surface, whole, after, w, z1 - z, known, rates, late, bounds
+        )  # fmt: skip
 
         # the configuration
-        moved = part(self.paths.moment, h, x, l, start, slide, moment, turns, bends)
+        moved = part_with(part, self.paths.moment, mu, h, x, l, start, slide, moment, turns, bends)
         by_joints, reach = np.zeros(self.rows.m), None
         if joints is not None:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
@@ -206,19 +210,20 @@ class ContactStep:
         return b, guess, np.array(held), np.array(hits), rates
 
     def _held(
-        self, per: Scalar, a: Array, start: Array, guess: Array, arms: Array, U: Array, L: Array, root: Array
-    ) -> tuple[Array, Array]:
+        self, mu: Array, per: Scalar, a: Array, start: Array, guess: Array, arms: Array, U: Array, L: Array,
+        root: Array,
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return the impulses that are held, and the acceleration with them.
 
         By implicit steps those of the beginning: extrapolated ones would oscillate from step to step with hard forces
         (by 6 of 152 N under a quadruped that stands up).
         """
         l = list(start)
-        for i, point in enumerate(() if self.rows.is_implicit else self.points.points):
+        for i in range(0 if self.rows.is_implicit else self.k):
             own, before = start[_own(i)], guess[_own(i)]
             change = own - before
             smooth = (before[0] > 0) & (own[0] > 0) & (change @ change <= own @ own * _SMOOTH**2)
-            ahead = in_cone(own + change, point.friction, _NONE)
+            ahead = in_cone(own + change, mu[i], _NONE)
             l[_own(i)] = [where(smooth, ahead[r], own[r]) for r in range(3)]
         impulse = np.array(l)
         return impulse, a + self.sparse.change(L, root, self.rows.collected(U, arms, impulse)) * per

@@ -64,7 +64,7 @@ class Displacement:
             bounds = np.ravel(np.column_stack([np.zeros(self.rows.m)] * 2 + [-reach[0::2], reach[1::2]]))
         none = np.zeros(3 * k + self.rows.m)
         _, shift, done = self.solve(
-            stages, known, gamma, b, none, none[: 3 * k], bounds, off, pressed=pressed, cold=True
+            stages, known, gamma, b, none, none[: 3 * k], bounds, np.zeros(k), off, pressed=pressed, cold=True
         )  # fmt: skip
         return z + shift, 1 - done
 

@@ -7,9 +7,10 @@ to the point. All functions are for one state of any scalar type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from sixd.algorithms.jacobian import jacobian
 from sixd.forces.elements import ZERO_WRENCH, Force, state_slices, tree_of
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
+from sixd.simulation.problem import FRICTION, RESTITUTION
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import force_at_point, point_velocity, rotate_both
@@ -39,6 +41,25 @@ class GroundPoint:
     def arm(self, T: Array) -> Array:
         """Return the vector (3,) from the frame's origin, at the pose T (4, 4), to the lowest point; world axes."""
         return T[:3, :3] @ self.position - self.axes[0] * self.radius
+
+
+class Surface(NamedTuple):
+    """The coefficients of friction (k,) and of restitution (k,) of the points: floats, or constants of a problem."""
+
+    friction: Array
+    restitution: Array
+
+    @property
+    def bounces(self) -> bool:
+        """Whether a point may rebound."""
+        return self.restitution.dtype == object or bool(self.restitution.any())
+
+
+def part_with(part: Callable[..., Any], function: Callable[..., Any], numbers: Array, *arrays: Any) -> Any:
+    """Return ``part(function, numbers, *arrays)``, in which numbers that are known are folded."""
+    if numbers.dtype == object:
+        return part(function, numbers, *arrays)
+    return part(partial(function, numbers), *arrays)
 
 
 class GroundPoints:
@@ -65,6 +86,17 @@ class GroundPoints:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def surface(self, constants: Mapping[str, Any]) -> Surface:
+        """Return the coefficients of the points; those among the constants replace the grounds' own."""
+        friction, restitution = (
+            np.array([constants[name]] * len(self)) if name in constants else np.array(own)
+            for name, own in (
+                (FRICTION, [p.friction for p in self.points]),
+                (RESTITUTION, [p.restitution for p in self.points]),
+            )
+        )
+        return Surface(friction, restitution)
 
     def places(self, system: System, q: Array) -> tuple[Array, Array]:
         """Return the heights (k,) [m] over the ground, and the arms (k, 3)."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
+from sixd.simulation.nonsmooth.contact.ground_points import Surface, part_with
 from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.contact.solver import FAR, ContactSolver
 from sixd.spatial.scalar import Array, Scalar, maximum, minimum, sqrt, where
@@ -41,30 +42,30 @@ class PointImpacts:
     def __init__(self, rows: ContactRows, solve: ContactSolver, dtype: str) -> None:
         self.rows, self.solve, self.dtype = rows, solve, dtype
         self.k, self.n = rows.k, 3 * rows.k + rows.m
-        self.restitution = np.array([point.restitution for point in rows.points.points])
         names = ["before", "after", "v", "w", "h", "falls", "hits"]
         self.time = trace(time_on_cubic, dict.fromkeys(names, ()), dtype)
 
     def first(
-        self, stages: Stages, h: Scalar, phi: Array, v: Array, ends: Any, held: Array, hits: Array, last: Any
-    ) -> tuple[Any, ...]:
+        self, stages: Stages, surface: Surface, h: Scalar, phi: Array, v: Array, ends: Any, held: Array, hits: Array,
+        last: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return the time of the first impact, h if there is none; which points fall until then; which are below the
         ground at the end though impacts are no longer looked for; and 1 if there is an impact."""
         k, (_, _, _, after, w, *_) = self.k, ends
         normal, normal1 = v[: 3 * k : 3], w[: 3 * k : 3]
 
-        def find(held: Array, hits: Array, after: Array, last: Scalar) -> tuple[Any, ...]:
+        def find(e: Array, held: Array, hits: Array, after: Array, last: Scalar) -> tuple[Any, ...]:
             falls, late = [], []
             for i in range(k):
                 below = where(held[i] > 0, 0, where((after[i] < 0) | (hits[i] > 0), 1, 0)) > 0
                 # what does not rebound may be stopped a little later
-                shallow = -after[i] < (0 if self.restitution[i] else _SHALLOW)
+                shallow = -after[i] < where(e[i] > 0, 0, _SHALLOW)
                 waits = (last > 0) | (shallow & (hits[i] <= 0))
                 falls.append(where(below, where(waits, 0, 1), 0))
                 late.append(where(below, where(waits, 1, 0), 0))
             return np.array(falls), np.array(late), reduce(maximum, falls)
 
-        falls, late, hit = stages.part(find, held, hits, after, last)
+        falls, late, hit = part_with(stages.part, find, surface.restitution, held, hits, after, last)
         rows = range(k)
         every = [Rows(x, rows) for x in (phi, after, normal, normal1)]
         times = stages.each(self.time, *every, h, Rows(falls, rows), Rows(hits, rows), into=[Into(k, rows)], when=falls)
@@ -72,15 +73,15 @@ class PointImpacts:
         return first, falls, late, hit
 
     def respond(
-        self, stages: Stages, h: Scalar, after: Array, w: Array, z: Array, known: tuple[Array, Array, Array],
-        rates: Array, late: Array, bounds: Any,
+        self, stages: Stages, surface: Surface, h: Scalar, after: Array, w: Array, z: Array,
+        known: tuple[Array, Array, Array], rates: Array, late: Array, bounds: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulses (n,) of points that hit the ground at the end of a part, their z (nv,), and how many
         problems failed. w (n,) are the velocities with the impulses that were held, z (nv,) changes them."""
-        k, bounces, (U, A, arms) = self.k, bool(self.restitution.any()), known
+        k, mu, bounces, (U, A, arms) = self.k, surface.friction, surface.bounces, known
 
         def begin(
-            w: Array, z: Array, U: Array, arms: Array, after: Array, late: Array, rates: Array, h: Any
+            e: Array, w: Array, z: Array, U: Array, arms: Array, after: Array, late: Array, rates: Array, h: Any
         ) -> tuple[Any, ...]:
             u = w + self.rows.velocities(U, arms, z)
             b, fast, on_ground = list(u), [], []
@@ -91,14 +92,16 @@ class PointImpacts:
                 b[3 * i] = u[3 * i] + where(on, 0, FAR)
                 fast.append(where(speed > FAST[self.dtype], 1, 0))
                 on_ground.append(where(on, 1, 0))
-                if self.restitution[i]:
-                    away = speed * self.restitution[i]
+                if bounces:
+                    away = speed * e[i]
                     # a point that is pressed down returns after 2 away / press
                     soon = (away * 2 < maximum(-rates[3 * i], 0) * (h * _SOON)) | (late[i] > 0)
                     back[3 * i] = where(soon, 0, away)
             return u, np.array(b), np.array(back), np.array(on_ground), reduce(maximum, fast)
 
-        u, b, back, on, hits = stages.part(begin, w, z, U, arms, after, late, rates, h)
+        u, b, back, on, hits = part_with(
+            stages.part, begin, surface.restitution, w, z, U, arms, after, late, rates, h
+        )  # fmt: skip
         limits = None if bounds is None else stages.part(_limits_alone, bounds)
         none, slide = np.zeros(self.n), np.zeros(3 * k)
         u, b, back, U, A, arms, on = stages.kept(u, b, back, U, A, arms, on)
@@ -106,10 +109,10 @@ class PointImpacts:
 
         def solved(*_: Any) -> tuple[Any, ...]:
             gamma = self.solve.gamma(stages, U, arms, on)
-            p, zp, done = self.solve(stages, known, gamma, b, none, slide, limits, 1.0, cold=True)
+            p, zp, done = self.solve(stages, known, gamma, b, none, slide, limits, mu, 1.0, cold=True)
             if not bounces:
                 return p, zp, 1 - done
-            p1, z1, done1 = self.solve(stages, known, gamma, b - back, p, slide, limits, 1.0)
+            p1, z1, done1 = self.solve(stages, known, gamma, b - back, p, slide, limits, mu, 1.0)
             p, zp = stages.part(without_gain, u, p, zp, where(done1 > 0, p1, p), where(done1 > 0, z1, zp))
             return p, zp, 2 - done - done1
 

@@ -16,7 +16,7 @@ from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.laws import size_of
 from sixd.simulation.nonsmooth.contact.solver import ContactSolver
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array, Scalar, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, is_number, maximum, minimum, where
 from sixd.trace.program import trace
 from sixd.trace.stages import Into, Rows, Stages
 
@@ -112,7 +112,7 @@ class SlipPaths:
         self.slip = trace(self._slip, slip, dtype)
 
     def slips(
-        self, stages: Stages, h: Scalar, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
+        self, stages: Stages, mu: Array, h: Scalar, v: Array, w: Array, held: Array, l: Array, U: Array, arms: Array
     ) -> tuple[Array, ...]:
         """Return the slide of the points (3k,), and their moments (k, 3), turns (k,) and bends (k,): zeros while none
         slides."""
@@ -121,9 +121,9 @@ class SlipPaths:
 
         def begin(v: Array, w: Array, held: Array, l: Array, U: Array) -> tuple[Any, ...]:
             slides, tangents = [], [np.array([y[3 * i + 1 : 3 * i + 3] for i in rows]) for y in (v, w)]
-            for i, point in enumerate(self.rows.points.points):
+            for i in rows:
                 fast = where(tangents[0][i] @ tangents[0][i] > least, held[i], 0)
-                slides.append(fast if point.friction else 0)
+                slides.append(0 if is_number(mu[i]) and not mu[i] else fast)
             return *tangents, l[: 3 * k].reshape(k, 3), np.array(slides), reduce(maximum, slides)
 
         before, after, l, slides, any = stages.part(begin, v, w, held, l, U)
@@ -134,7 +134,7 @@ class SlipPaths:
             W = stages.part(self.solve.own_responses, U)
             axes = np.array([p.axes for p in self.rows.points.points])
             more = [] if self.solve.axes is not None else [Rows(axes, rows)]
-            arguments = [Rows(y, rows) for y in (before, after, l, arms, self.solve.friction, slides)]
+            arguments = [Rows(y, rows) for y in (before, after, l, arms, mu, slides)]
             return stages.each(
                 self.slip, Rows(W, self.rows.points.frame_of), *arguments, h, *more,
                 into=[Into(k, rows)] * 4, when=slides,
@@ -156,15 +156,16 @@ class SlipPaths:
         return tuple(where(slides > 0, y, 0) for y in results)
 
     def moment(
-        self, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array, bends: Array
-    ) -> Array:
+        self, mu: Array, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array,
+        bends: Array,
+    ) -> Array:  # fmt: skip
         """Return what the impulses x (3k,) move by, beyond those that were held, as a moment (3k,) about the end."""
         result: list[Any] = []
-        for i, point in enumerate(self.rows.points.points):
+        for i in range(self.k):
             own = slice(3 * i, 3 * i + 3)
             since = where(bends[i] > 0, h * max(self.lag, 0.5), h * self.lag)
             # held in the middle of a smooth change
             moved = (x[own] - l[own]) * since + moment[i] + (l[own] - start[own]) * (h * (-1 / 6))
-            more = turned_moment(x[own], slide[own], turns[i], point.friction, h)
+            more = turned_moment(x[own], slide[own], turns[i], mu[i], h)
             result += [moved[0], moved[1] + more[0], moved[2] + more[1]]
         return np.array(result)

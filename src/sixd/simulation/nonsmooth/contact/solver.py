@@ -74,7 +74,6 @@ class ContactSolver:
         self.rows, self.points, self.system, self.m, self.dtype = rows, points, system, m, dtype
         self.size = size or rows.size
         self.k, self.frames = len(points), len(points.frames)
-        self.friction = np.array([p.friction for p in points.points])
         axes = [p.axes for p in points.points]
         self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
         self._define_programs()
@@ -116,18 +115,17 @@ class ContactSolver:
 
     def __call__(
         self, stages: Stages, known: tuple[Array, Array, Array], gamma: Scalar, b: Array, x: Array, slide: Array,
-        bounds: Any, when: Scalar, *, pressed: Any = None, cold: bool = False,
+        bounds: Any, mu: Array, when: Scalar, *, pressed: Any = None, cold: bool = False,
     ) -> tuple[Array, Array, Any]:  # fmt: skip
         """Return impulses (n,), z (nv,), and 1 if they obey the laws; from a guess x (n,), whose modes are taken first
         unless it is ``cold``. Where ``when`` is 0, x and z are zeros. ``known`` are the entries of U and of the linear
         system, and the arms (k, 3).
 
         b (n,) are the velocities without impulses, slide (3k,) the c and c s of the points, bounds (4m,) the graphs of
-        joint rows. ``pressed`` (k,): heights instead of velocities, without friction; 1 for points that end on the
-        ground.
+        joint rows, mu (k,) coefficients of friction. ``pressed`` (k,): heights instead of velocities; 1 for points
+        that end on the ground.
         """
         k, points, joint = self.k, range(self.k), slice(3 * self.k, None)
-        mu = self.friction if pressed is None else np.zeros(k)
         pressed = np.zeros(k) if pressed is None else pressed
         bounds = np.zeros(0) if bounds is None else bounds
         U, A, arms = known
