@@ -11,7 +11,7 @@ from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Module, Type
 from sixd.codegen.llvm.loop import define_loop
 from sixd.codegen.llvm.machine import NO_MEMORY, offset
 from sixd.codegen.llvm.rolled import is_large
-from sixd.codegen.llvm.rollout import ROLLED_FROM, Works
+from sixd.codegen.llvm.works import ROLLED_FROM, Works
 from sixd.trace.recipe import Recipe
 
 

@@ -1,0 +1,393 @@
+"""The calls, tables and loops of a recipe in a function, and its arrays in the function's memory."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
+
+from sixd.codegen.lifetimes import placed
+from sixd.codegen.llvm.body import Body, Group, Memory
+from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
+from sixd.codegen.llvm.loop import row_addresses
+from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
+from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
+from sixd.trace.program import Program
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
+
+# operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
+# take 1.25 times as long
+ROLLED_FROM = 12_000
+
+
+def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:
+    """Append the operations of a program."""
+    Body(program, code, type, memory).write(None)
+
+
+def _define_program(
+    module: Module, program: Program, type: Type, name: str, write: Callable[..., Any], added: tuple[bool, ...]
+) -> None:
+    """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows. Results that are
+    ``added`` are added to what is there."""
+    code = FunctionBody(module)
+    inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
+    outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
+    if is_large(program, ROLLED_FROM) and not any(added):
+        define_rolled(module, f"{name}.rolled", program, type, None, entries_memory(program, type))
+        code.do(f"%arrays = alloca [{max(len(inputs) + len(outputs), 1)} x ptr], align 8")
+        for k, array in enumerate([*inputs, *outputs]):
+            code.do(f"store {array}, {code.at('%arrays', 8 * k)}, align 8")
+        code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %arrays, ptr %context, i1 false)")
+    else:
+        _write_program(code, program, type, inputs, outputs, write, added)
+    code.do("ret void")
+    arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
+    module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)
+
+
+def _write_program(
+    code: FunctionBody,
+    program: Program,
+    type: Type,
+    inputs: list[Value],
+    outputs: list[Value],
+    write: Callable[..., Any],
+    added: tuple[bool, ...] = (),
+) -> None:
+    """Append the operations of a program on arrays at these addresses, where every entry is a vector."""
+    entries = _AddedEntries(added, code, type, program, inputs, outputs)
+    entries.fill_zeros()
+    write(program, code, type, entries)
+
+
+class _AddedEntries(Entries):
+    """Access to a program's arrays, of which some outputs are added to what is there."""
+
+    def __init__(self, added: tuple[bool, ...], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.added = {k for k, is_added in enumerate(added) if is_added}
+        self.zeros = [group for group in self.zeros if group[0] not in self.added]
+
+    def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
+        """Store, or add, the entries of an output's group."""
+        if group[0] in self.added:
+            first = self.at(self.targets, group)
+            places = [self.code.at(first, j * self.type.bytes) for j in range(len(values))]
+            align = f"align {self.type.bytes}"
+            values = [self.code.load(self.type, at, align) + x for at, x in zip(places, values, strict=True)]
+        super().store(group, values, like)
+
+
+class RowAccess(Protocol):
+    """Access to the rows of the arrays of a function, by the number k of the array, and to their records."""
+
+    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
+        """Load the entries of a record of array k, which has ``count`` of them."""
+
+    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
+        """Store the entries ``get(0)``, ``get(1)``, … of a record of array k."""
+
+    def count_once(self) -> Value:
+        """1 in the code that counts for a row, 0 if the row is computed once more."""
+
+    def any(self, condition: Value) -> Value:
+        """Whether a truth value holds for any of the rows that go through the code together."""
+
+    def align(self) -> None:
+        """Wait for the other rows that go through the code together."""
+
+
+class _VectorRows:
+    """A vector of rows, whose addresses are in the table ``%rows_of``."""
+
+    def __init__(self, code: FunctionBody, type: Type) -> None:
+        self.code, self.type, self.size = code, type, Type(type.kind).bytes
+
+    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
+        rows = self._rows(k, record, count)
+        for first, width in tiles(count, self.type.lanes):
+            yield from load_tile(self.code, rows, self.type, width, first * self.size, self.size)
+
+    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
+        rows = self._rows(k, record, count)
+        for first, width in tiles(count, self.type.lanes):
+            parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
+            store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
+
+    def count_once(self) -> Value:
+        return self.code.const(1, WORD)
+
+    def any(self, condition: Value) -> Value:
+        return self.code.any(condition)
+
+    def align(self) -> None:
+        """Do nothing: the rows of a vector are never apart."""
+
+    def _rows(self, k: int, record: Value | int, count: int) -> list[Value]:
+        rows = row_addresses(self.code, k, self.type.lanes)
+        return [self.code.at(row, record * (count * self.size)) for row in rows]
+
+
+class Works:
+    """The calls of a recipe in a function, and its arrays in the function's memory, where every entry is a vector.
+
+    Defines the programs in the module; ``code`` is that of the function. ``rows(code, type)`` makes the access to the
+    rows of its arrays. The operations of programs that are ``inlined`` are written at each call; the others are
+    functions. ``apart``: arrays that are passed to no function have a block of memory of their own, so that they can be
+    kept in registers. ``write(program, code, type, memory)`` appends operations.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        recipe: Recipe,
+        type: Type,
+        rows: Callable[[FunctionBody, Type], RowAccess] = _VectorRows,
+        inlined: Callable[[Program], bool] = lambda _: False,
+        apart: bool = False,
+        write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
+    ) -> None:
+        self.module, self.recipe, self.type = module, recipe, type
+        self.code, self.write_body = FunctionBody(module), write
+        self.rows = rows(self.code, type)
+        self.names: dict[tuple[int, tuple[bool, ...]], str] = {}
+        self.tables = 0
+        for call in calls_in(recipe.works):
+            is_table = isinstance(call, TableCall)
+            if (is_table or not inlined(call.program)) and self._key(call) not in self.names:
+                self.names[self._key(call)] = name = f"program{len(self.names)}"
+                _define_program(module, call.program, type, name, write, self._key(call)[1])
+        self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
+        own = [name for name in self.count if apart and name not in self._passed()]
+        self.start, end = placed(recipe, [name for name in self.count if name not in own])
+        self.spare, end = end, end + 3  # of ``steps_by_parts``
+        starts = list(accumulate((self.count[name] for name in own), initial=end))
+        self.start |= dict(zip(own, starts, strict=False))
+        self.blocks, self.end = sorted({0, *starts[:-1]}), starts[-1]
+        for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
+            size = (after - first) * type.bytes
+            self.code.first_lines.append(f"  %memory{k} = alloca [{size} x i8], align {type.bytes}")
+
+    @staticmethod
+    def _key(call: ProgramCall | TableCall) -> tuple[int, tuple[bool, ...]]:
+        """What a function is known by: its program, and which results are added."""
+        return id(call.program), call.added if isinstance(call, TableCall) else (False,) * len(call.outputs)
+
+    def _passed(self) -> set[str]:
+        """The names of arrays whose addresses are passed to functions, or computed by loops."""
+        names: set[str] = set()
+        for work in all_works(self.recipe.works):
+            if isinstance(work, Repeated):
+                names.update(work.tape, *work.rewinds, work.outputs if work.tape else ())
+            elif isinstance(work, TableCall) or self._key(work) in self.names:
+                names.update((*work.inputs, *work.outputs, *([work.when] if isinstance(work, TableCall) else [])))
+        return names
+
+    def at(self, entry: int) -> Value:
+        """The address of an entry of the memory."""
+        k = bisect(self.blocks, entry) - 1
+        return self.code.at(f"%memory{k}", (entry - self.blocks[k]) * self.type.bytes)
+
+    def get(self, entry: int) -> Value:
+        """The value of an entry."""
+        return self.code.load(self.type, self.at(entry), f"align {self.type.bytes}")
+
+    def put(self, value: Value, entry: int) -> None:
+        """Set the value of an entry."""
+        self.code.do(f"store {value}, {self.at(entry)}, align {self.type.bytes}")
+
+    def read(self, k: int, name: str, record: Value | int = 0) -> None:
+        """Read an array of all rows from a record of array k of the function."""
+        for j, value in enumerate(self.rows.load(k, record, self.count[name])):
+            self.put(value, self.start[name] + j)
+
+    def write(self, k: int, name: str, record: Value | int) -> None:
+        """Write an array of all rows to a record of array k of the function."""
+        self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
+
+    def copy(self, sources: tuple[str, ...], targets: tuple[str, ...], rows: Value | None = None) -> None:
+        """Copy arrays, of these rows alone if given; those that are also targets are read before any is written."""
+
+        def read(source: str, target: str) -> list[Value]:
+            new = [self.get(self.start[source] + j) for j in range(self.count[source])]
+            return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
+
+        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
+        early = {s: read(s, t) for s, t in pairs if s in targets}
+        for source, target in pairs:
+            for j, value in enumerate(early[source] if source in early else read(source, target)):
+                self.put(value, self.start[target] + j)
+
+    def _call(self, call: ProgramCall) -> None:
+        sources, targets = ([self.at(self.start[name]) for name in names] for names in (call.inputs, call.outputs))
+        name = self.names.get(self._key(call))
+        if name is not None:
+            self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
+            return
+        self.code.memo.clear()  # of blocks that may not have been run
+        _write_program(self.code, call.program, self.type, sources, targets, self.write_body)
+
+    def _table(self, call: TableCall) -> None:
+        """Append a loop over the rows of a table, which holds the distances of their parts from the arrays [bytes]."""
+        code, type = self.code, self.type
+        moving = [k for k, starts in enumerate(call.starts) if starts is not None]
+        columns = [call.starts[k] for k in moving]
+        words = [start * type.bytes for row in zip(*columns, strict=True) for start in row]
+        table = f"table{self.tables}"
+        self.tables += 1
+        self.module.define_words(table, words or [0])
+        for name, is_added in zip(call.outputs, call.added, strict=True):
+            if is_added or call.when:
+                self._clear(name)
+
+        def one_row(row: Value) -> None:
+            at = [self.at(self.start[name]) for name in (*call.inputs, *call.outputs)]
+            for column, k in enumerate(moving):
+                entry = code.at(f"@{table}", row * (8 * len(moving)) + 8 * column)
+                at[k] = code.at(at[k], code.load(WORD, entry, "align 8, !invariant.load !1"))
+            code.do(f"call void @{self.names[self._key(call)]}({', '.join(map(str, at))}, ptr %context)")
+
+        def row_if_needed(row: Value) -> None:
+            flag = code.load(type, code.at(self.at(self.start[call.when]), row * type.bytes), f"align {type.bytes}")
+            needed, after = code.label("needed"), code.label("after")
+            code.do(f"br {code.any(flag.compare('une', 0.0))}, label %{needed}, label %{after}")
+            code.begin(needed)
+            one_row(row)
+            code.do(f"br label %{after}")
+            code.begin(after)
+
+        code.repeat(code.const(call.rows, WORD), row_if_needed if call.when else one_row)
+
+    def _clear(self, name: str) -> None:
+        """Set an array to zero."""
+        code, zero = self.code, self.code.const(0.0, self.type)
+        address = self.at(self.start[name])
+
+        def clear(entry: Value) -> None:
+            code.do(f"store {zero}, {code.at(address, entry * self.type.bytes)}, align {self.type.bytes}")
+
+        code.repeat(code.const(self.count[name], WORD), clear)
+
+    def _loop(self, loop: Repeated) -> None:
+        """Append a loop. A row that has ended keeps its values, since its neighbours may go on."""
+        code = self.code
+        again, after = code.label("again"), code.label("after")
+        self.copy(loop.inputs, loop.outputs)
+        if loop.tape:
+            self.put(code.const(0.0, self.type), self.start[loop.made])
+        before, needed = code.block, None
+        if loop.when:
+            needed = code.any(self.get(self.start[loop.when]).compare("une", 0.0))
+        if loop.rewinds:
+            one = Type(self.type.kind)  # all rows have the same number
+            made = code.load(one, self.at(self.start[loop.made]), f"align {one.bytes}")
+            count = code.emit(WORD, f"fptosi {made} to i64")
+            needed = count.compare("sgt", 0)
+        code.do(f"br label %{again}" if needed is None else f"br {needed}, label %{again}, label %{after}")
+        code.begin(again)
+        iteration = code.emit(WORD, "phi")
+        at = len(code.lines) - 1
+        for tape, name in zip(loop.tape, loop.outputs, strict=False):
+            self._move(self.at(self.start[name]), self._record(tape, name, iteration), self.count[name])
+        for tape, name in loop.rewinds:
+            self._move(self._record(tape, name, count - 1 - iteration), self.at(self.start[name]), self.count[name])
+        self.works(loop.works)
+        self.copy(loop.results, loop.outputs, self._runs(loop))
+        following = iteration + 1
+        if loop.tape:
+            number = code.emit(Type(self.type.kind), f"sitofp {following} to {self.type.kind}")
+            self.put(code.splat(number, self.type), self.start[loop.made])
+        if loop.rewinds:
+            more = following.compare("slt", count)
+        elif loop.most > 1:
+            runs = self._runs(loop)
+            assert runs is not None
+            more = code.any(runs) & following.compare("slt", loop.most)
+        else:
+            more = code.const(False, Type("i1"))
+        code.lines[at] = f"  {iteration.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{code.block} ]"
+        code.do(f"br {more}, label %{again}, label %{after}")
+        code.begin(after)
+
+    def _record(self, tape: str, name: str, k: Value) -> Value:
+        """The address of an array in a tape, before iteration k."""
+        return self.code.at(self.at(self.start[tape]), k * (self.count[name] * self.type.bytes))
+
+    def _move(self, source: Value, target: Value, count: int) -> None:
+        """Copy so many entries."""
+        for j in range(count):
+            x = self.code.load(self.type, self.code.at(source, j * self.type.bytes), f"align {self.type.bytes}")
+            self.code.do(f"store {x}, {self.code.at(target, j * self.type.bytes)}, align {self.type.bytes}")
+
+    def _runs(self, loop: Repeated) -> Value | None:
+        """Which rows have not ended; None if no row ever does."""
+        runs = None
+        if loop.most > 1:
+            runs = self.get(self.start[loop.outputs[-1]]).compare("une", 1.0)
+        if loop.when:
+            wanted = self.get(self.start[loop.when]).compare("une", 0.0)
+            runs = wanted if runs is None else runs & wanted
+        return runs
+
+    def steps_by_parts(self, loop: Repeated, steps: Value) -> None:
+        """Append so many steps that consist of parts, as one loop over the parts of all steps: a row begins its next
+        step while its neighbours are still in theirs.
+
+        What comes before and after the parts of a step is repeated with each of them.
+        """
+        code, recipe, one = self.code, self.recipe, self.code.const(1.0, self.type)
+        before = recipe.works[: recipe.works.index(loop)]
+        after = recipe.works[len(before) + 1 :]
+        left, new, parts = (self.spare + k for k in range(3))
+        number = code.emit(Type(self.type.kind), f"sitofp {steps} to {self.type.kind}")
+        self.put(code.splat(number, self.type), left)
+        self.put(one, new)
+        again, end = code.label("again"), code.label("after")
+        code.do(f"br {steps.compare('sgt', 0)}, label %{again}, label %{end}")
+        code.begin(again)
+        self.works(before)
+        begins = self.get(new).compare("une", 0.0)
+        self.put(begins.where(0.0, self.get(parts)), parts)
+        self.copy(loop.inputs, loop.outputs, begins)
+        for work in loop.works:
+            self.works([work])
+            if isinstance(work, Repeated):
+                self.rows.align()
+        goes_on = self.get(left).compare("ogt", 0.0)
+        self.copy(loop.results, loop.outputs, goes_on)
+        count = self.get(parts) + 1.0
+        self.put(count, parts)
+        flag = self.get(self.start[loop.outputs[-1]])
+        ends = goes_on & (flag.compare("oeq", 1.0) | count.compare("oge", float(loop.most)))
+        self.put(ends.where(1.0, code.const(0.0, self.type)), new)
+        self.works(after)
+        ends = self.get(new).compare("une", 0.0)
+        self.copy(recipe.results, recipe.state, ends)
+        remain = ends.where(self.get(left) - 1.0, self.get(left))
+        self.put(remain, left)
+        # a row that has made its last step waits in its state
+        self.put(remain.compare("ogt", 0.0).where(self.get(new), one), new)
+        code.do(f"br {self.rows.any(remain.compare('ogt', 0.0))}, label %{again}, label %{end}")
+        code.begin(end)
+
+    def works(self, works: Sequence[Work]) -> None:
+        """Append works in order."""
+        for work in works:
+            if isinstance(work, ProgramCall):
+                self._call(work)
+            elif isinstance(work, TableCall):
+                self._table(work)
+            else:
+                self._loop(work)
+
+    def step(self) -> None:
+        """Append all calls; after the one that computes the guard, go to ``leave`` if it is not 1."""
+        code, guard = self.code, self.recipe.guard
+        for work in self.recipe.works:
+            self.works([work])
+            if guard in work.outputs:
+                bad = code.any(self.get(self.start[guard]).compare("une", 1.0))
+                code.leave_if(bad, "leave")
