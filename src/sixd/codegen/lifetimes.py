@@ -20,6 +20,7 @@ class _Lifetimes:
     def __init__(self) -> None:
         self.now = 0
         self.spans: dict[str, Span] = {}
+        self.starts: list[tuple[int, Repeated]] = []  # of loops
 
     def touch(self, names: Iterable[str]) -> None:
         """Arrays are read or written by the work ``now``."""
@@ -41,12 +42,25 @@ class _Lifetimes:
         """Arrays that a loop takes from before, or from one iteration to the next, are needed until its end."""
         kept = [*loop.outputs, *loop.tape, *(name for pair in loop.rewinds for name in pair)]
         kept += [name for name in (loop.when, loop.made) if name]
+        self.starts.append((self.now, loop))
         self.touch((*loop.inputs, *kept))
         before = dict(self.spans)
         self.works(loop.works)
         self.now += 1
         self.touch((*loop.results, *kept))
         self.touch(name for name, (_, last) in before.items() if self.spans[name][1] > last)
+
+
+    def joined(self, lasting: Iterable[str]) -> dict[str, str]:
+        """The arrays with which loops begin that are needed for nothing else, with those of the loops: they can be in
+        the same place, and need not be copied."""
+        pairs: dict[str, str] = {}
+        for begin, loop in self.starts:
+            for first, name in zip(loop.inputs, loop.outputs, strict=True):
+                ends = self.spans[first][1] == begin
+                if ends and first not in pairs and not {first, name} & set(lasting):
+                    pairs[first] = name
+        return pairs
 
 
 def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
@@ -62,8 +76,16 @@ def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
     lifetimes.touch(lasting)
     size = {name: math.prod(recipe.memory[name]) for name in names}
     spans = {name: lifetimes.spans.get(name, (0, lifetimes.now)) for name in size}
+    joined = {a: b for a, b in lifetimes.joined(lasting).items() if a in size and b in size}
+    place = {}  # of an array, the last one in its place
+    for first in joined:
+        place[first] = joined[first]
+        while place[first] in joined:
+            place[first] = joined[place[first]]
+        own, other = spans[first], spans[place[first]]
+        spans[place[first]] = min(own[0], other[0]), max(own[1], other[1])
     starts: dict[str, int] = {}
-    for name in sorted(size, key=lambda name: -size[name]):
+    for name in sorted((name for name in size if name not in joined), key=lambda name: -size[name]):
         (first, last), at = spans[name], 0
         neighbours = sorted(
             (starts[other], starts[other] + size[other])
@@ -75,4 +97,5 @@ def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
                 break
             at = max(at, end)
         starts[name] = at
+    starts |= {name: starts[last] for name, last in place.items()}
     return starts, max((starts[name] + size[name] for name in starts), default=0)

@@ -215,7 +215,7 @@ class Works:
             new = [self.get(self.start[source] + j) for j in range(self.count[source])]
             return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
 
-        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
+        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if self.start[s] != self.start[t]]
         early = {s: read(s, t) for s, t in pairs if s in targets}
         for source, target in pairs:
             for j, value in enumerate(early[source] if source in early else read(source, target)):
