@@ -48,13 +48,17 @@ class Emulated:
         number = next(_numbers)
         register, wait = ctypes.CFUNCTYPE(ctypes.c_int32), ctypes.CFUNCTYPE(None, ctypes.c_int32)
         self._calls = {name: register(lambda name=name: getattr(self.local, name)) for name in _REGISTERS}
-        self._calls["wait"] = wait(self._wait)
+        self._calls["wait"], self._calls["align"] = wait(self._wait), ctypes.CFUNCTYPE(None)(lambda: self._wait(0))
+        self._calls["any"] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._any)
         load_llvm()
         for name, call in self._calls.items():
             llvm.add_symbol(f"emulated_{name}_{number}", ctypes.cast(call, ctypes.c_void_p).value)
         for name in _REGISTERS:
             text = text.replace(f"@llvm.nvvm.read.ptx.sreg.{name}.x", f"@emulated_{name}_{number}")
         text = text.replace("@llvm.nvvm.bar.warp.sync", f"@emulated_wait_{number}").replace("ptx_kernel void", "void")
+        # the only warp of a block at a time
+        text = text.replace("@llvm.nvvm.barrier0.or", f"@emulated_any_{number}")
+        text = text.replace("@llvm.nvvm.barrier0", f"@emulated_align_{number}")
         text = text.replace("external addrspace(3) global [0 x i8]",
                             f"internal addrspace(3) global [{shared + 1} x i8] zeroinitializer")  # fmt: skip
         text = text.replace("declare double @llvm.nvvm.rcp.approx.ftz.d(double)", _APPROXIMATE)
@@ -71,7 +75,7 @@ class Emulated:
         arguments = [ctypes.c_int64(w) for w in words]
         function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(arguments))(self._address)
         for block, first in itertools.product(range(blocks), range(0, self.threads, WARP)):
-            self._barrier = threading.Barrier(WARP, timeout=60)
+            self._barrier, self._flags = threading.Barrier(WARP, timeout=60), set()
             lanes = range(first, first + WARP)
             if self.shared:
                 threads = [threading.Thread(target=self._run, args=(function, arguments, block, t)) for t in lanes]
@@ -87,6 +91,17 @@ class Emulated:
     def _run(self, function, arguments, block, thread):
         self.local.tid, self.local.ctaid, self.local.ntid = thread, block, self.threads
         function(*arguments)
+
+    def _any(self, flag):
+        """Return 1 if any thread of the warp passes another number than 0."""
+        if flag:
+            self._flags.add(threading.get_ident())
+        self._wait(0)
+        found = int(bool(self._flags))
+        self._wait(0)
+        self._flags.discard(threading.get_ident())
+        self._wait(0)
+        return found
 
     def _wait(self, _):
         try:

@@ -78,12 +78,12 @@ def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
     spans = {name: lifetimes.spans.get(name, (0, lifetimes.now)) for name in size}
     joined = {a: b for a, b in lifetimes.joined(lasting).items() if a in size and b in size}
     place = {}  # of an array, the last one in its place
-    for first in joined:
-        place[first] = joined[first]
-        while place[first] in joined:
-            place[first] = joined[place[first]]
-        own, other = spans[first], spans[place[first]]
-        spans[place[first]] = min(own[0], other[0]), max(own[1], other[1])
+    for array in joined:
+        place[array] = joined[array]
+        while place[array] in joined:
+            place[array] = joined[place[array]]
+        own, other = spans[array], spans[place[array]]
+        spans[place[array]] = min(own[0], other[0]), max(own[1], other[1])
     starts: dict[str, int] = {}
     for name in sorted((name for name in size if name not in joined), key=lambda name: -size[name]):
         (first, last), at = spans[name], 0
