@@ -50,7 +50,6 @@ class _Lifetimes:
         self.touch((*loop.results, *kept))
         self.touch(name for name, (_, last) in before.items() if self.spans[name][1] > last)
 
-
     def joined(self, lasting: Iterable[str]) -> dict[str, str]:
         """The arrays with which loops begin that are needed for nothing else, with those of the loops: they can be in
         the same place, and need not be copied."""

@@ -165,11 +165,21 @@ class ContactRows:
         V, first = self.sparse.velocities(U, z), self.points.size
         return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
 
+    def gathered(self, force: Array) -> Array:
+        """Return forces (n,) on the rows, of points gathered by frames."""
+        return np.concatenate([self.points.gathered(force[: 3 * self.k]), force[3 * self.k :]])
+
+    @property
+    def gathered_size(self) -> int:
+        """The number of gathered forces."""
+        return (15 if self.points.width == 6 else 3) * len(self.points.frames) + self.m
+
     def applied(self, system: System, q: Array, force: Array) -> Applied:
-        """Return the effect of forces (n,) on the rows."""
-        tau = self.points.joint_forces(system, q, force[: 3 * self.k])
+        """Return the effect of gathered forces."""
+        count = len(force) - self.m
+        tau = self.points.joint_forces(system, q, force[:count])
         if self.joints is not None:
-            more = self.joints.apply(system, q, force[3 * self.k :]).tau
+            more = self.joints.apply(system, q, force[count:]).tau
             assert more is not None
             tau = tau + more
         return Applied(tau)

@@ -66,7 +66,7 @@ class ContactStep:
         names = [name for name in problem.system.joint_names if isinstance(tree.joint(name).joint, Free)]
         self.free = [(problem.system.q_slice(name), problem.system.v_slice(name)) for name in names]
         self.solve = ContactSolver(self.sparse, self.points, self.rows.linear, self.rows.size, self.rows.m, dtype)
-        self.take = base_step(self.rows.problem, method, dtype, HeldForces(self.n, self.rows.applied))
+        self.take = base_step(self.rows.problem, method, dtype, HeldForces(self.rows.gathered_size, self.rows.applied))
         self.joints = None if self.rows.joints is None else ContactJoints(problem, self.rows.joints, dtype)
         # of h: how long before the end of the step changes of held impulses act on the average, as they grow along it
         self.lag = 1.0 if method == "euler" else 1 / 3
@@ -117,9 +117,10 @@ class ContactStep:
         l, first = part_with(part, self._held, mu, per, a, start, guess, arms, *response)
         ready = None if self.rows.is_implicit else (first, rate)
         push = l * per
+        gathered = part(self.rows.gathered, push)
 
         def held_until(time: Scalar) -> tuple[Any, ...]:
-            q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, push, ready)
+            q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, gathered, ready)
             return q1, v1, u1, *stages(self.rows.last, t + time, time, q1, v1, u1, *constants)
 
         ends = held_until(h)

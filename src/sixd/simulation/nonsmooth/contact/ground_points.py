@@ -167,18 +167,38 @@ class GroundPoints:
                     inward[i] = turning @ (T[:3, :3] @ p.position)
         return np.concatenate(rates), np.concatenate(inward)
 
-    def joint_forces(self, system: System, q: Array, force: Array) -> Array:
-        """Return the joint forces (nv,) of forces (3k,) [N] along the points' axes. From the wrench of all points of a
-        frame in its own axes: 0.9 times the operations of external forces in forward dynamics (go2)."""
+    def gathered(self, force: Array) -> Array:
+        """Return what constant forces (3k,) along the points' axes do to the frames, wherever these move.
+
+        If a frame has several points: their sum F (3,) in world axes, the moment (3,) that does not change, of the
+        radii of balls, and G (3, 3) = Σ p Fᵀ with the positions p in the frame. R G has the other moments.
+        """
+        if self.width == 3:
+            return force
+        result: list[Any] = [np.zeros(15, dtype=int)] * len(self.frames)
+        for i, (p, f) in enumerate(zip(self.points, self.frame_of, strict=True)):
+            F = p.axes.T @ force[3 * i : 3 * i + 3]
+            fixed = skew(F) @ (p.axes[0] * p.radius)
+            result[f] = result[f] + np.concatenate([F, fixed, np.outer(p.position, F).ravel()])
+        return np.concatenate(result)
+
+    def joint_forces(self, system: System, q: Array, gathered: Array) -> Array:
+        """Return the joint forces (nv,) of gathered forces. From the wrench of a frame in its own axes: 0.9 times the
+        operations of external forces in forward dynamics (go2)."""
         tau = np.zeros(system.nv, dtype=int)
         for f, name in enumerate(self.frames):
-            wrench: Array = ZERO_WRENCH
             T = system.apply("pose", kinematics.pose, q, frame=name)
-            for i, p in enumerate(self.points):
-                if self.frame_of[i] == f:
-                    wrench = wrench + force_at_point(p.axes.T @ force[3 * i : 3 * i + 3], p.arm(T))
+            R = T[:3, :3]
+            if self.width == 3:
+                p = self.points[self.frame_of.index(f)]
+                wrench = force_at_point(p.axes.T @ gathered[3 * f : 3 * f + 3], p.arm(T))
+            else:
+                F, fixed, G = np.split(gathered[15 * f : 15 * f + 15], [3, 6])
+                B = R @ G.reshape(3, 3)
+                moment = np.array([B[1, 2] - B[2, 1], B[2, 0] - B[0, 2], B[0, 1] - B[1, 0]])
+                wrench = np.concatenate([moment + fixed, F])
             J = system.apply("jacobian", jacobian, q, frame=name)
-            tau = tau + J.T @ rotate_both(T[:3, :3].T, wrench)
+            tau = tau + J.T @ rotate_both(R.T, wrench)
         return tau
 
     def to_axes(self, force: Array) -> Array:
