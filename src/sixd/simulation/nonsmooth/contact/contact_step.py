@@ -107,7 +107,7 @@ class ContactStep:
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
         none = np.zeros(3 * k)
-        start, _, done = self.solve(stages, response[0], arms, gamma, b, guess, none, bounds, any_held)
+        start, _, done = self.solve(stages, response[0], arms, gamma, b, guess, none, bounds, any_held, predicts=True)
 
         # hold, until the first impact
         l, first = part(self._held, per, a, start, guess, arms, *response)
