@@ -73,6 +73,19 @@ class GroundPoints:
         heights = [p.axes[0] @ (T[:3, 3] + r) - p.height for p, T, r in zip(self.points, own, arms, strict=True)]
         return np.array(heights), np.array(arms)
 
+    def paths(self, system: System, q: Array, qd: Array) -> Array:
+        """Return the coordinates (k, 2) [m] of the points along the tangents, and the velocities (k, 2) [m/s] of the
+        lowest points of balls about their centres: (k, 4)."""
+        result = []
+        for p, f in zip(self.points, self.frame_of, strict=True):
+            T = system.apply("pose", kinematics.pose, q, frame=self.frames[f])
+            roll = np.zeros(2, dtype=int)
+            if p.radius:
+                v = system.apply("velocity", kinematics.velocity, q, qd, frame=self.frames[f], expressed_in="aligned")
+                roll = p.axes[1:] @ (skew(v[:3]) @ (p.axes[0] * -p.radius))
+            result.append(np.concatenate([p.axes[1:] @ (T[:3, 3] + p.arm(T)), roll]))
+        return np.array(result)
+
     @property
     def size(self) -> int:
         """The number of rows of all frames."""

@@ -60,6 +60,9 @@ _SOFTER = 1e-3
 # iterations leave the first ramp leaves 30, the second 13; joints with dry friction need its end
 _RAMPS = (8, 24, 1e-4), (28, 68, 1e-4), (72, 132, 1e-5)
 _SOFTEST = 30
+# iterations, after which friction is that of the velocity at the end of a step alone: paths of points that reverse would
+# let it add energy, and mechanisms that jam would have solutions with a thousand times the speed
+_PLAIN = 8
 # m/s: by which velocities may contradict the laws, until and from iteration _EASIER on; of joint rows [rad/s] the part
 # _COARSER counts
 _TOLERANCES = {"float64": (1e-10, 1e-8), "float32": (2e-5, 5e-5)}
@@ -76,7 +79,7 @@ class ContactSolver:
 
     def __init__(self, rows: SparseRows, points: GroundPoints, m: int, dtype: str) -> None:
         self.rows, self.points, self.m, self.dtype = rows, points, m, dtype
-        self.k, self.frames = len(points), len(points.frames)
+        self.k, self.frames, self.plain = len(points), len(points.frames), _PLAIN
         self.friction = np.array([p.friction for p in points.points])
         axes = [p.axes for p in points.points]
         self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
@@ -88,10 +91,10 @@ class ContactSolver:
         vectors: Shapes = {"x": (3,), "u": (3,), "b": (3,), "r": (3,)}
         axes: Shapes = {} if self.axes is not None else {"axes": (3, 3)}
         law: Shapes = {"mu": (), "slide": (3,), "pressed": (), "part": (), **axes}
-        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": (), "again": ()}
+        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": (), "again": (), "plain": ()}
         self.fold = trace(self._fold, {**vectors, **law, **phase}, dtype)
         known: Shapes = {"u": (3,), "b": (3,), "r": (3,), "rest": (3,), "D": (6,), "dV": (width,)}
-        self.move = trace(self._move, {**known, **law, "gamma": (), "again": ()}, dtype)
+        self.move = trace(self._move, {**known, **law, "gamma": (), "again": (), "plain": ()}, dtype)
         self.phase = trace(_phases(dtype), {"count": ()}, dtype)
         size, n = (rows.size,), (m,)
         folded: Shapes = {"K": (self.frames, width, width), "f": (self.frames, width)}
@@ -141,17 +144,17 @@ class ContactSolver:
         vectors, numbers = [Into(k, points)], [Into(k, points)]
 
         def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
-            soft, project, first, again = stages(self.phase, count)
+            soft, project, first, again, plain = stages(self.phase, count)
             first = first * float(not cold)
             K, f, rest, D = stages.each(
-                self.fold, Rows(x, points), Rows(u, points), begin, *rows, gamma, soft, project, first, again,
+                self.fold, Rows(x, points), Rows(u, points), begin, *rows, gamma, soft, project, first, again, plain,
                 into=[*by_frame, *by_frame, *vectors, Into(k, points)], when=parts,
             )  # fmt: skip
             z, dV, y, w, size = stages(self.linear, U, K, f, z, soft, again, y, w, b[joint], bounds)
             frame = self.points.frame_of
             x, u, sizes = stages.each(
                 self.move, Rows(u, points), begin, rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame),
-                *rows[1:], gamma, again, into=[*vectors, *vectors, *numbers], when=parts,
+                *rows[1:], gamma, again, plain, into=[*vectors, *vectors, *numbers], when=parts,
             )  # fmt: skip
             size = reduce(maximum, list(sizes), size)
             early, later = _TOLERANCES[self.dtype]
@@ -164,11 +167,11 @@ class ContactSolver:
         begin = Rows(own, points)
         start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
         reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
-        x, _, z, y, *_, done = stages.repeat(
+        x, _, z, y, _, count, done = stages.repeat(
             once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
         )
         done = where(when > 0, done, 1)
-        clean = stages.part(self._cleaned, x, slide, mu, pressed)
+        clean = stages.part(self._cleaned, x, slide, mu, pressed, count)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
@@ -184,7 +187,8 @@ class ContactSolver:
         *rest: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return K (6, 6) and f (6,) of a point, r - D u (3,), and D (6,); zeros unless it takes part."""
-        axes, (gamma, soft, project, first, again) = self.axes_of(rest)
+        axes, (gamma, soft, project, first, again, plain) = self.axes_of(rest)
+        slide = where(plain > 0, slide * 0, slide)
         x, u = where(again > 0, x * 0, x), where(again > 0, b, u)
         inside = in_cone(x, mu, slide, pressed)
         x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
@@ -214,7 +218,8 @@ class ContactSolver:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
         zeros unless it takes part."""
-        axes, (gamma, again) = self.axes_of(rest)
+        axes, (gamma, again, plain) = self.axes_of(rest)
+        slide = where(plain > 0, slide * 0, slide)
         du = dV if self.points.width == 3 else axes @ point_velocity(dV, r)
         x, u = left - np.array(times(D, du)), where(again > 0, b, u) + du
         size = point_residual(gamma, u, x, mu, slide, pressed)
@@ -277,8 +282,9 @@ class ContactSolver:
     def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
         return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
 
-    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array) -> Array:
+    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array, count: Scalar) -> Array:
         """Return the impulses (k, 3) within their cones, which they leave by rounding."""
+        slide = where(count > _PLAIN, slide * 0, slide)
         return np.array([in_cone(x[i], mu[i], slide[i], pressed[i]) for i in range(self.k)])
 
     def _finish(
@@ -296,7 +302,7 @@ class ContactSolver:
 
 def _phases(dtype: str) -> Callable[[Any], Any]:
     """Return the schedule: count -> how soft the laws are, whether impulses are moved into their cones, whether modes
-    are those of the impulses, and whether the iteration begins again without impulses.
+    are those of the impulses, whether the iteration begins again without impulses, and whether paths of slip are left out.
 
     3 stiff iterations, 3 softer ones, 2 stiff; then three times from the beginning 16, 40, and 60 less and less soft
     ones, 4 stiff.
@@ -312,6 +318,6 @@ def _phases(dtype: str) -> Callable[[Any], Any]:
             ramp = exp((count - first) * rate) * _SOFTEST
             soft, project = where(on, ramp, soft), where(on, 1, project)
             again = where((count >= first) & (count < first + 1), 1, again)
-        return soft, project, where(count < 1, 1, 0), again
+        return soft, project, where(count < 1, 1, 0), again, where(count < _PLAIN, 0, 1)
 
     return phase
