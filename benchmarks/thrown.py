@@ -133,7 +133,9 @@ def gains(body: Body, motion: Any, method: str, h: float) -> Array:
     model, E = body.model, np.asarray(motion.energy)
     shape = E.shape[0], E.shape[1]
     flat = [np.asarray(x).reshape(-1, x.shape[-1]) for x in (motion.q, motion.qd)]
-    free = np.sum(sixd.energy(model, *sixd.step(model, *flat, h, method=method)), axis=0).reshape(shape) - E
+    forces = sixd.RigidLimits() if body.limits else ()
+    ends = sixd.step(model, *flat, h, method=method, forces=forces)
+    free = np.sum(sixd.energy(model, *ends), axis=0).reshape(shape) - E
     return (np.diff(E, axis=1) - np.maximum(np.maximum(free[:, :-1], free[:, 1:]), 0)) / E[:, :1]
 
 

@@ -89,6 +89,11 @@ class ContactJoints:
                 low[i], high[i] = where(rests[i] > 0, -back, low[i]), where(rests[i] > 0, back, high[i])
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
+    def mean_speeds(self, q: Array, q1: Array, per: Scalar, v: Array, w: Array) -> Array:
+        """Return the mean velocities (m,) of rows from q to q1, where they are v and w."""
+        mean = (v + w) * 0.5
+        return np.array([mean[i] if at is None else (q1[at] - q[at]) * per for i, at in enumerate(self._coordinates)])
+
     def rests(self, v: Array, x: Array, bounds: Array) -> Array:
         """Return 1 for rows (m,) that were at rest, with velocities v (m,), and stay there with the impulses x (m,)."""
         result = []

@@ -151,14 +151,16 @@ class ContactStep:
 
         # the configuration
         moved = part(self.paths.moment, h, x, l, start, slide, moment, turns, bends)
-        by_joints, rests, reach = np.zeros(self.rows.m), np.zeros(self.rows.m), None
+        by_joints = rests = speeds = np.zeros(self.rows.m)
+        reach = None
         if joints is not None:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
             rests = part(joints.rests, v[3 * k :], x[3 * k :], bounds)
             reach = joints.reach(q, q1, rests)
+            speeds = part(joints.mean_speeds, q, q1, per, v[3 * k :], w[3 * k :])
         shift, sunk = self.displacement.onto_ground(stages, U, arms, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
-        work = part(self.displacement.work, after, path, path1, v, w, l, x, z1 - z, shift, U, arms, per)
+        work = part(self.displacement.work, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
         q2, v2, shift = self._settled(stages, t + h, h, q, q2, v2, u1, shift, gamma, x, held, rests, constants)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift, response, work, constants)
         end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)

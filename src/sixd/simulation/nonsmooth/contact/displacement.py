@@ -69,13 +69,13 @@ class Displacement:
         return z + shift, 1 - done
 
     def work(
-        self, after: Array, path: Array, path1: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array,
+        self, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array, z: Array, lift: Array,
         U: Array, arms: Array, per: Scalar,
     ) -> Array:  # fmt: skip
         """Return the work of the points' friction, of l (n,) that was held along their paths (k, 4), and of its change
-        x - l, at the velocities w after, and with the changes z (nv,); that of all impulses on joint rows; and 1 if it
-        has to be looked at. By velocities v and w at both ends instead of paths, a leg that turns at 70 rad/s would
-        gain 2e-2 J in a step of 1 ms.
+        x - l, at the velocities w after, and with the changes z (nv,); that of all impulses on joint rows, whose
+        mean ``speeds`` (m,) were these while l was held; and 1 if it has to be looked at. By velocities at both ends
+        instead of paths, a leg that turns at 70 rad/s would gain 2e-2 J in a step of 1 ms.
 
         Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,). Their
         changes take energy; by implicit steps they would seem to gain some, from stiff springs.
@@ -88,7 +88,7 @@ class Displacement:
             total = total + l[t] @ ((path1[i, :2] - path[i, :2]) * per + (path[i, 2:] + path1[i, 2:]) * 0.5)
             total = total + (x[t] - l[t]) @ (w[t] + now[t]) * 0.5
         joint = slice(3 * self.k, None)
-        total = total + (l[joint] @ (v[joint] + w[joint]) + (x - l)[joint] @ (w + now)[joint]) * 0.5
+        total = total + l[joint] @ speeds + (x - l)[joint] @ (w + now)[joint] * 0.5
         kinetic = self.rows.collected(U, arms, l)
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
