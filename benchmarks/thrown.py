@@ -13,7 +13,7 @@ import argparse
 import itertools
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,12 +146,16 @@ def energies(body: Body, q: Array, qd: Array) -> Array:
 
 def gains(body: Body, q: Array, qd: Array, method: str, h: float) -> Array:
     """Return the energy (rows, steps) gained in each step as a part of the initial one, beyond what the method gains
-    without contact: from the state before, or from that after the step, since an impact changes speeds within it."""
+    without contact: from the state before, or from that after the step, since an impact changes speeds within it; and
+    with weight, or without, since the ground carries that."""
     E, forces = energies(body, q, qd), sixd.RigidLimits() if body.limits else ()
     flat = [x.reshape(-1, x.shape[-1]) for x in (q, qd)]
-    ends = [x.reshape(*E.shape, -1) for x in sixd.step(body.model, *flat, h, method=method, forces=forces)]
-    free = energies(body, *ends) - E
-    return (np.diff(E, axis=1) - np.maximum(np.maximum(free[:, :-1], free[:, 1:]), 0)) / E[:, :1]
+    own = np.zeros(E.shape)
+    for model in (body.model, body.model.with_gravity((0, 0, 0))):
+        falling = replace(body, model=model)
+        ends = [x.reshape(*E.shape, -1) for x in sixd.step(model, *flat, h, method=method, forces=forces)]
+        own = np.maximum(own, energies(falling, *ends) - energies(falling, q, qd))
+    return (np.diff(E, axis=1) - np.maximum(own[:, :-1], own[:, 1:])) / E[:, :1]
 
 
 def trial(
