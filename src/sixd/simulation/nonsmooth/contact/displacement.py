@@ -19,7 +19,7 @@ from sixd.spatial.scalar import Array, Scalar, maximum, sqrt, where
 from sixd.trace.stages import Stages
 
 _OFF = {"float64": 1e-9, "float32": 1e-6}  # m: heights that are not corrected; a go2 that stands is never off
-_NOTHING = 1e-9  # of the kinetic energy that impulses could take: work that is not looked at
+_NOTHING = 1e-5  # of the kinetic energy that impulses could take: work that is not looked at
 _LIFTED = 1e-22  # kg m²: square of a displacement in the mass metric whose energy is not looked at
 
 
@@ -69,8 +69,8 @@ class Displacement:
         return z + shift, 1 - done
 
     def work(
-        self, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array, z: Array, lift: Array,
-        U: Array, arms: Array, per: Scalar,
+        self, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array, z: Array,
+        lift: Array, U: Array, arms: Array, per: Scalar,
     ) -> Array:  # fmt: skip
         """Return the work of the points' friction, of l (n,) that was held along their paths (k, 4), and of its change
         x - l, at the velocities w after, and with the changes z (nv,); that of all impulses on joint rows, whose
