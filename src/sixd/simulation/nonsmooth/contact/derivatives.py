@@ -92,7 +92,6 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
         *own_axes: Array,
     ) -> tuple[Any, ...]:  # fmt: skip
         by_frame, each = Into(solver.frames, frame_of, True), Into(k, points)
-        slide = slide * where(count > solver.plain, 0, 1)
         more = [Rows(a, points) for a in own_axes]
         F = stages.each(solver.wrench, Rows(x, points), Rows(arms, points), *more, into=[by_frame])
         V, speeds = stages(to_velocities, U, F, y, b[joint])

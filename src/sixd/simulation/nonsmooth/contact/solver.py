@@ -50,23 +50,24 @@ from sixd.trace.stages import Into, Rows, Stages
 Shapes = dict[str, tuple[int, ...]]
 
 FAR = 1e9  # m/s: added to the normal velocity of points that do not take part
-MOST = 180  # iterations
+_FEW = 8  # iterations, before a problem is begun again
+_SOLVED = 1e6  # count of iterations of a problem that is solved
 # part of γ by which laws that fix a velocity are softened; with 1e-8 a robot that stands needs one iteration less, but
 # rounding leaves 1e-9 m/s
 _STIFF = {"float64": 1e-6, "float32": 1e-3}
 STIFF_JOINTS = 1e-4  # of joint rows, whose impulses and those of the points are often redundant
 _SOFTER = 1e-3
-# iterations that begin again and soften less and less, and by what in the end. Of 1269 problems of falling robots that
-# 8 iterations leave the first two leave about 50, the third 10
-_RAMPS = (8, 24, 1e-4), (28, 68, 1e-4), (72, 172, 1e-3)
-_SOFTEST = 30
-# iterations, after which friction is that of the velocity at the end of a step alone: by the paths of points that
+# iterations that begin again without impulses and soften less and less, and by what in the end; then stiff ones, and
+# softened ones. Of 1269 problems of falling robots that 8 iterations leave, all but 9 are solved; without the last
+# softened ones all but 26. Friction is that of the velocity at the end of a step alone: by the paths of points that
 # reverse it may add energy, and mechanisms that jam would have solutions with a thousand times the speed
-_PLAIN = 8
-# m/s: by which velocities may contradict the laws, until and from iteration _EASIER on; of joint rows [rad/s] the part
-# _COARSER counts
+_RAMPS = (16, 1e-4, 4, 0), (40, 1e-4, 0, 24), (100, 1e-3, 4, 24)
+_SOFTEST, _LAST = 30, 1e-5
+_LONGEST = 128
+# m/s: by which velocities may contradict the laws, until the last of the first iterations and from then on; of joint
+# rows [rad/s] the part _COARSER counts
 _TOLERANCES = {"float64": (1e-10, 1e-8), "float32": (2e-5, 5e-5)}
-_EASIER, _COARSER = 8, 0.01
+_COARSER = 0.01
 # m/s: instead of the last where velocities are predicted. Those of redundant points contradict each other by what the
 # prediction neglects (1e-7 m/s for a go2 that lies on trunk, knees and feet); the end of the step has its own problem
 _PREDICTED = {"float64": 1e-6, "float32": 1e-4}
@@ -79,7 +80,7 @@ class ContactSolver:
 
     def __init__(self, rows: SparseRows, points: GroundPoints, m: int, dtype: str) -> None:
         self.rows, self.points, self.m, self.dtype = rows, points, m, dtype
-        self.k, self.frames, self.plain = len(points), len(points.frames), _PLAIN
+        self.k, self.frames = len(points), len(points.frames)
         self.friction = np.array([p.friction for p in points.points])
         axes = [p.axes for p in points.points]
         self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
@@ -88,18 +89,18 @@ class ContactSolver:
     def _define_programs(self) -> None:
         rows, m, k, dtype = self.rows, self.m, self.k, self.dtype
         width = self.points.width
-        vectors: Shapes = {"x": (3,), "u": (3,), "b": (3,), "r": (3,)}
+        vectors: Shapes = {"x": (3,), "u": (3,), "r": (3,)}
         axes: Shapes = {} if self.axes is not None else {"axes": (3, 3)}
         law: Shapes = {"mu": (), "slide": (3,), "pressed": (), "part": (), **axes}
-        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": (), "again": (), "plain": ()}
+        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": ()}
         self.fold = trace(self._fold, {**vectors, **law, **phase}, dtype)
-        known: Shapes = {"u": (3,), "b": (3,), "r": (3,), "rest": (3,), "D": (6,), "dV": (width,)}
-        self.move = trace(self._move, {**known, **law, "gamma": (), "again": (), "plain": ()}, dtype)
-        self.phase = trace(_phases(dtype), {"count": ()}, dtype)
+        known: Shapes = {"u": (3,), "r": (3,), "rest": (3,), "D": (6,), "dV": (width,)}
+        self.move = trace(self._move, {**known, **law, "gamma": ()}, dtype)
+        self.phase = trace(_phases(dtype), {"count": (), "ramp": ()}, dtype)
         size, n = (rows.size,), (m,)
         folded: Shapes = {"K": (self.frames, width, width), "f": (self.frames, width)}
         joints: Shapes = {"y": n, "w": n, "c": n, "bounds": (4 * m,)}
-        shapes: Shapes = {"U": size, **folded, "z": (rows.nv,), "soft": (), "again": (), **joints}
+        shapes: Shapes = {"U": size, **folded, "z": (rows.nv,), "soft": (), **joints}
         self.linear = trace(self._linear, shapes, dtype)
         self.response = trace(self._response, {"U": size, "arms": (k, 3), "parts": (k,)}, dtype)
         self.wrench = trace(self._wrench, {"x": (3,), "r": (3,), **axes}, dtype)
@@ -143,35 +144,52 @@ class ContactSolver:
         by_frame = [Into(self.frames, self.points.frame_of, True)]
         vectors, numbers = [Into(k, points)], [Into(k, points)]
 
-        def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
-            soft, project, first, again, plain = stages(self.phase, count)
-            first = first * float(not cold)
-            K, f, rest, D = stages.each(
-                self.fold, Rows(x, points), Rows(u, points), begin, *rows, gamma, soft, project, first, again, plain,
-                into=[*by_frame, *by_frame, *vectors, Into(k, points)], when=parts,
-            )  # fmt: skip
-            z, dV, y, w, size = stages(self.linear, U, K, f, z, soft, again, y, w, b[joint], bounds)
-            frame = self.points.frame_of
-            x, u, sizes = stages.each(
-                self.move, Rows(u, points), begin, rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame),
-                *rows[1:], gamma, again, plain, into=[*vectors, *vectors, *numbers], when=parts,
-            )  # fmt: skip
-            size = reduce(maximum, list(sizes), size)
-            early, later = _TOLERANCES[self.dtype]
-            later = _PREDICTED[self.dtype] if predicts else later
-            good = (size < where(count < _EASIER, early, later)) & (count + 1 >= _LEAST[self.dtype])
-            return x, u, z, y, w, count + 1, where(good, 1, 0)
+        def iteration(rows: list[Rows], ramp: Scalar, early: float, later: float) -> Callable[..., tuple[Any, ...]]:
+            def once(x: Array, u: Array, z: Array, y: Array, w: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
+                soft, project, first, last = stages(self.phase, count, ramp)
+                K, f, rest, D = stages.each(
+                    self.fold, Rows(x, points), Rows(u, points), *rows, gamma, soft, project, first * float(not cold),
+                    into=[*by_frame, *by_frame, *vectors, Into(k, points)], when=parts,
+                )  # fmt: skip
+                z, dV, y, w, size = stages(self.linear, U, K, f, z, soft, y, w, b[joint], bounds)
+                frame = self.points.frame_of
+                x, u, sizes = stages.each(
+                    self.move, Rows(u, points), rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame),
+                    *rows[1:], gamma, into=[*vectors, *vectors, *numbers], when=parts,
+                )  # fmt: skip
+                size = reduce(maximum, list(sizes), size)
+                good = (size < where(last > 0, later, early)) & (count + 1 >= _LEAST[self.dtype])
+                ended = where(good, 1, where(ramp > 0, last, 0))
+                return x, u, z, y, w, where(good, _SOLVED, count + 1), ended
 
-        u = b[: 3 * k].reshape(k, 3)
-        (own,) = stages.kept(u)
-        begin = Rows(own, points)
-        start = x[: 3 * k].reshape(k, 3), u, np.zeros(self.rows.nv), x[joint], b[joint], 0.0, 0.0
-        reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *([] if self.axes is not None else [axes])]
-        x, _, z, y, _, count, done = stages.repeat(
-            once, *start, most=min(MOST, self.points.sweeps), when=when, smooth=self._smooth, reads=reads
-        )
+            return once
+
+        def again(*state: Any) -> tuple[Any, ...]:
+            *_, ramp, done = state
+            x, u, z, y, w, count, _ = stages.repeat(
+                iteration(plain, ramp + 1, later, later), *empty, 0.0, 0.0, most=_LONGEST, when=1 - done
+            )
+            return x, u, z, y, w, ramp + 1, where(count >= _SOLVED, 1, 0)
+
+        early, later = _TOLERANCES[self.dtype]
+        later = _PREDICTED[self.dtype] if predicts else later
+        own = [] if self.axes is not None else [axes]
+        u, none = stages.kept(b[: 3 * k].reshape(k, 3), np.zeros((k, 3)))
+        plain = [*rows[:2], Rows(none, points), *rows[3:]]
+        empty = none, u, np.zeros(self.rows.nv), np.zeros(self.m), b[joint]
+        start = x[: 3 * k].reshape(k, 3), *empty[1:3], x[joint], b[joint], 0.0, 0.0
+        reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *own]
+        once, most = iteration(rows, 0.0, early, later), min(_FEW, self.points.sweeps)
+        *state, done = stages.repeat(once, *start, most=most, when=when, smooth=self._smooth, reads=reads)
         done = where(when > 0, done, 1)
-        clean = stages.part(self._cleaned, x, slide, mu, pressed, count)
+        (failed,) = stages.kept(1 - done)
+        if self.points.sweeps > _FEW:
+            reads[4] = none
+            *state, done = stages.repeat(
+                again, *state[:5], 0.0, done, most=len(_RAMPS), when=failed, smooth=self._smooth, reads=reads
+            )
+        x, _, z, y, *_ = state
+        clean = stages.part(self._cleaned, x, slide, mu, pressed, failed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
@@ -183,13 +201,10 @@ class ContactSolver:
     # programs -----------------------------------------------------------------------------------------
 
     def _fold(
-        self, x: Array, u: Array, b: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar,
-        *rest: Any,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, x: Array, u: Array, r: Array, mu: Scalar, slide: Array, pressed: Scalar, part: Scalar, *rest: Any
+    ) -> tuple[Any, ...]:
         """Return K (6, 6) and f (6,) of a point, r - D u (3,), and D (6,); zeros unless it takes part."""
-        axes, (gamma, soft, project, first, again, plain) = self.axes_of(rest)
-        slide = where(plain > 0, slide * 0, slide)
-        x, u = where(again > 0, x * 0, x), where(again > 0, b, u)
+        axes, (gamma, soft, project, first) = self.axes_of(rest)
         inside = in_cone(x, mu, slide, pressed)
         x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
         along = [x[a] * gamma for a in (1, 2)]
@@ -213,26 +228,24 @@ class ContactSolver:
         return (rest[0], rest[1:]) if self.axes is None else (self.axes, rest)
 
     def _move(
-        self, u: Array, b: Array, r: Array, left: Array, D: Array, dV: Array, mu: Scalar, slide: Array,
-        pressed: Scalar, part: Scalar, *rest: Any,
+        self, u: Array, r: Array, left: Array, D: Array, dV: Array, mu: Scalar, slide: Array, pressed: Scalar,
+        part: Scalar, *rest: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the impulse and the velocity of a point after an iteration, and by how much they contradict its law;
         zeros unless it takes part."""
-        axes, (gamma, again, plain) = self.axes_of(rest)
-        slide = where(plain > 0, slide * 0, slide)
+        axes, (gamma,) = self.axes_of(rest)
         du = dV if self.points.width == 3 else axes @ point_velocity(dV, r)
-        x, u = left - np.array(times(D, du)), where(again > 0, b, u) + du
+        x, u = left - np.array(times(D, du)), u + du
         size = point_residual(gamma, u, x, mu, slide, pressed)
         return tuple(where(part > 0, y, 0) for y in (x, u, size))
 
     def _linear(
-        self, U: Array, K: Array, f: Array, z: Array, soft: Scalar, again: Scalar, y: Array, w: Array, c: Array,
+        self, U: Array, K: Array, f: Array, z: Array, soft: Scalar, y: Array, w: Array, c: Array,
         bounds: Array,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return z (nv,), the changes (frames, 6) of the velocities of the frames, and of the joint
         rows: impulses (m,), velocities (m,), and by how much they contradict their laws."""
         frames, joints = self.split(U)
-        z, y, w = (where(again > 0, a, e) for a, e in ((z * 0, z), (y * 0, y), (c, w)))
         laws, responses = [], [sum(a * a for a in row.values()) for row in joints]
         for i, (row, B) in enumerate(zip(joints, responses, strict=True)):
             one, D = linear_row(B, w[i], y[i], bounds[4 * i : 4 * i + 4], maximum(soft, STIFF_JOINTS))
@@ -282,9 +295,10 @@ class ContactSolver:
     def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
         return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
 
-    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array, count: Scalar) -> Array:
-        """Return the impulses (k, 3) within their cones, which they leave by rounding."""
-        slide = where(count > _PLAIN, slide * 0, slide)
+    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array, failed: Scalar) -> Array:
+        """Return the impulses (k, 3) within their cones, which they leave by rounding; those of Coulomb's law alone
+        if ``failed``."""
+        slide = where(failed > 0, slide * 0, slide)
         return np.array([in_cone(x[i], mu[i], slide[i], pressed[i]) for i in range(self.k)])
 
     def _finish(
@@ -300,25 +314,25 @@ class ContactSolver:
         return np.concatenate([x, y]) * part, z * part
 
 
-def _phases(dtype: str) -> Callable[[Any], Any]:
-    """Return the schedule: count -> how soft the laws are, whether impulses are moved into their cones, whether modes
-    are those of the impulses, whether the iteration begins again without impulses, and whether paths of slip are left
-    out.
+def _phases(dtype: str) -> Callable[[Any, Any], Any]:
+    """Return the schedule: count, ramp -> how soft the laws are, whether impulses are moved into their cones, whether
+    modes are those of the impulses, and whether the iteration is the last.
 
-    3 stiff iterations, 3 softer ones, 2 stiff; then three times from the beginning 16, 40, and 100 less and less
-    soft ones, and stiff ones.
+    Ramp 0: 3 stiff iterations, 3 softer ones, 2 stiff. The others: see ``_RAMPS``.
     """
     stiff = _STIFF[dtype]
 
-    def phase(count: Scalar) -> tuple[Any, ...]:
+    def phase(count: Scalar, ramp: Scalar) -> tuple[Any, ...]:
         softer = (count >= 3) & (count < 6)
-        soft, project, again = where(softer, max(_SOFTER, stiff), stiff), where(softer, 1, 0), 0  # type: Any, Any, Any
-        for first, end, least in _RAMPS:
-            on = (count >= first) & (count < end)
-            rate = np.log(max(least, stiff) / _SOFTEST) / (end - 1 - first)
-            ramp = exp((count - first) * rate) * _SOFTEST
-            soft, project = where(on, ramp, soft), where(on, 1, project)
-            again = where((count >= first) & (count < first + 1), 1, again)
-        return soft, project, where(count < 1, 1, 0), again, where(count < _PLAIN, 0, 1)
+        soft: Any = where(softer, max(_SOFTER, stiff), stiff)
+        project, length = where(softer, 1, 0), _FEW  # type: Any, Any
+        for number, (ramped, least, hard, gentle) in enumerate(_RAMPS, 1):
+            now = (ramp > number - 0.5) & (ramp < number + 0.5)
+            less = exp(count * (np.log(max(least, stiff) / _SOFTEST) / (ramped - 1))) * _SOFTEST
+            rest = where(count < ramped + hard, stiff, max(_LAST, stiff))
+            soft = where(now, where(count < ramped, less, rest), soft)
+            project = where(now, where((count < ramped) | (count >= ramped + hard), 1, 0), project)
+            length = where(now, ramped + hard + gentle, length)
+        return soft, project, where((ramp < 0.5) & (count < 1), 1, 0), where(count + 1.5 > length, 1, 0)
 
     return phase
