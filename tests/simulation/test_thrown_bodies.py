@@ -4,10 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.robots import file_of
+from benchmarks.thrown import body_of, throw
+from benchmarks.thrown import thrown as thrown_states
 from numpy.testing import assert_allclose
 
 import nonsmooth
+import robots
 import sixd
+from sixd.simulation.nonsmooth.contact.laws import row_impulse
 
 SHAPES = {"box": (0.2, 0.1, 0.1), "rod": (0.6, 0.05, 0.05), "plate": (0.5, 0.5, 0.03)}
 TETRAHEDRON = 0.15 / np.sqrt(3) * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
@@ -58,6 +63,47 @@ def test_thrown_bodies(shape, friction, restitution, rng):
     # after an elastic impact within a step RK4's own error is that of another spin, up to 3e-9
     assert gains(motion, model, 1e-3).max() < (1e-6 if friction else 1e-8 if restitution else 1e-9)
     assert np.sum(motion.facts["unsolved"]) <= 40 * 1000 * 1e-4
+
+
+ROBOTS = ["go2", "go2 with limits", "go2 with friction", "go2 with both", "talos", "talos with both"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("friction", "restitution"), [(0.5, 0.5), (1.0, 0.0)])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_falling_robots(name, friction, restitution, rng):
+    """They fall on trunk, knees, feet and hands; joints without friction reach 100 rad/s."""
+    robots.require_file(file_of(name.split()[0]))
+    body = body_of(name)
+    count = 20 if name.startswith("go2") else 5
+    worst = throw(body, *thrown_states(body, count, rng), friction, restitution, "rk4", 1e-3)
+    assert worst.diverged == 0
+    assert worst.depth < 1e-5
+    assert worst.gain < 5e-5  # talos with joints at 80 rad/s: 1e-5; without limits and dry friction 5e-7
+    assert worst.unsolved <= count * 1000 * 2e-3  # a step with an impact that is not solved may count 16 times
+
+
+@pytest.mark.parametrize("method", ["euler", "implicit"])
+def test_other_methods_gain_nothing_beyond_their_own_error(method, rng):
+    body = body_of("box")
+    worst = throw(body, *thrown_states(body, 20, rng), 0.5, 0.5, method, 1e-3)
+    assert worst.depth < 1e-7
+    assert worst.gain < 1e-9
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 2.0), (0.5, 2.0), (-2.0, -0.5)])
+@pytest.mark.parametrize(("lo", "hi"), [(-0.3, 0.3), (0.0, 0.0)])
+def test_a_joint_row_is_on_its_graph(lo, hi, low, high):
+    """Also where it has to move: its limits leave it only speeds of one sign."""
+    B, rest = 2.0, min(max(low, 0.0), high)
+    for free in np.linspace(-4.0, 4.0, 41):
+        x = float(row_impulse(B, free, 0.0, (lo, hi, low, high)))
+        u = free + B * x
+        assert low - 1e-12 <= u <= high + 1e-12
+        assert x <= hi + 1e-12 or abs(u - low) < 1e-12
+        assert x >= lo - 1e-12 or abs(u - high) < 1e-12
+        assert u <= rest + 1e-12 or x <= lo + 1e-12
+        assert u >= rest - 1e-12 or x >= hi - 1e-12
 
 
 def test_a_plate_does_not_sink_in():

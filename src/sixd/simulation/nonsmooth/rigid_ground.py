@@ -39,16 +39,17 @@ class RigidGround(RigidForce):
         rebound.
     normal, height : the plane {x : normal · x = height}; ``normal`` (3,) points out of the ground. A mechanism that
         moves in the xy-plane stands on normal=(0, 1, 0).
-    sweeps : the most iterations of a problem; more than 48 are never made. They end earlier, when velocities violate
-        the laws by less than 1e-10 m/s, after 8 iterations 1e-8 m/s (float32: 2e-5 and 5e-5). Problems that reach the
-        limit are counted in ``facts["unsolved"]``.
+    sweeps : the most iterations of a problem before it begins again without impulses, 8 at most. With less than 9 it
+        does not begin again; otherwise up to 212 iterations follow. They end earlier, when velocities violate the laws
+        by less than 1e-10 m/s, from the eighth on 1e-8 m/s (float32: 2e-5 and 5e-5). Problems that reach the limit are
+        counted in ``facts["unsolved"]``.
 
     Notes
     -----
     For fixed steps: "rk4", "euler" and others, in ``sixd.simulate``, ``sixd.step`` and ``sixd.ensemble``.
     Points on the ground at the beginning of a step get impulses that are held over the step. If a point reaches the
     ground within the step, the step stops there: Coulomb's law determines the impulses of the impact, and the rest of
-    the step follows. A step has at most 8 such parts. In the last one points that hit the ground stop without a
+    the step follows. A step has at most 16 such parts. In the last one points that hit the ground stop without a
     rebound, and the step is counted as unsolved. The step ends with φ ≥ 0 and with Coulomb's law for the total impulse.
     Contact adds no energy.
 
@@ -71,7 +72,7 @@ class RigidGround(RigidForce):
     restitution: float = 0.0
     normal: Any = (0.0, 0.0, 1.0)
     height: float = 0.0
-    sweeps: int = 48
+    sweeps: int = 220
 
     def __post_init__(self) -> None:
         set_fields(self, friction=nonnegative(_NAME, "friction", self.friction))

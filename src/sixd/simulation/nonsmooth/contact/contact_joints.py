@@ -28,6 +28,8 @@ class ContactJoints:
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
         self.rows, self.m, self.dtype = rows, rows.k, dtype
         self.limits = LimitRows(problem, rows, dtype) if rows.limits else None
+        own = {iv.start: iq.start for iq, iv in rows.joints if iv.stop == iv.start + 1 and iq.stop == iq.start + 1}
+        self._coordinates = [own.get(j) for j in (*rows.dofs, *([None] * len(rows.followers)))]
 
     def guess(self, friction: Array) -> Array:
         """Return the forces (m,) of the last step, from those on the degrees of freedom (nv,)."""
@@ -77,12 +79,30 @@ class ContactJoints:
             for i in range(self.m)
         ])  # fmt: skip
 
-    def reach(self, q: Array) -> Array:
-        """Return how far (2m,) rows may move, backwards and forwards, within their limits."""
-        if self.limits is None:
-            return np.full(2 * self.m, FAR)
-        low, high = self.limits.gaps(q)
+    def reach(self, q: Array, q1: Array, rests: Array) -> Array:
+        """Return how far (2m,) rows may move from q1, backwards and forwards, within their limits; those that rest
+        (m,) return to where they are in q."""
+        low, high = ([FAR] * self.m, [FAR] * self.m) if self.limits is None else map(list, self.limits.gaps(q1))
+        for i, at in enumerate(self._coordinates):
+            if at is not None:
+                back = q[at] - q1[at]
+                low[i], high[i] = where(rests[i] > 0, -back, low[i]), where(rests[i] > 0, back, high[i])
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
+
+    def mean_speeds(self, q: Array, q1: Array, per: Scalar, v: Array, w: Array) -> Array:
+        """Return the mean velocities (m,) of rows from q to q1, where they are v and w."""
+        mean = (v + w) * 0.5
+        return np.array([mean[i] if at is None else (q1[at] - q[at]) * per for i, at in enumerate(self._coordinates)])
+
+    def rests(self, v: Array, x: Array, bounds: Array) -> Array:
+        """Return 1 for rows (m,) that were at rest, with velocities v (m,), and stay there with the impulses x (m,)."""
+        result = []
+        for i in range(self.m):
+            lo, hi, low, high = bounds[4 * i : 4 * i + 4]
+            fixed = (x[i] > hi) | (x[i] < lo) | ((x[i] > lo) & (x[i] < hi))
+            speed = where(x[i] > hi, low, where(x[i] < lo, high, 0))
+            result.append(where(fixed & (absolute(v[i]) <= 0) & (absolute(speed) <= 0), 1, 0))
+        return np.array(result)
 
     def finished(
         self, system: System, per: Scalar, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,

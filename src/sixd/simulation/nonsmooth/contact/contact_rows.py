@@ -65,8 +65,8 @@ class ContactRows:
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
         """Return the mean acceleration without impulses, the rates of u, heights (k,), velocities (n,) of points and
         joint rows and their rates, friction (m,), accelerations at rest of joint rows (m,) if any bounces, arms (k, 3),
-        centripetal accelerations (3k,), which are no part of the rates, the entries of the linear system, and the
-        response of frames and joint rows."""
+        paths (k, 4), centripetal accelerations (3k,), which are no part of the rates, the entries of the linear system,
+        and the response of frames and joint rows."""
         system = self.problem.system_with(constants)
         metric, J, entries = self._known(system, q)
         if self.is_implicit:
@@ -86,12 +86,13 @@ class ContactRows:
         if self.joints is not None and self.joints.bounces:
             rest, _ = self.problem.acceleration(t, q, qd * 0, u, constants)
             still = joints @ rest
-        known = heights, self._velocities(J, qd, arms), rates, friction, still, arms, inward
+        paths = self.points.paths(system, q, qd)
+        known = heights, self._velocities(J, qd, arms), rates, friction, still, arms, paths, inward
         return a, rate, *known, entries, *self._response(system, q, metric, J)
 
     def _last(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
-        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), the entries of the
-        linear system, and the response.
+        """Return the heights (k,), the velocities of points and joint rows (n,), the arms (k, 3), the paths (k, 4), the
+        entries of the linear system, and the response.
 
         By the implicit method, too, that of A: with M alone a foot on a hard spring would be thrown off by what the
         spring takes up within the step.
@@ -103,12 +104,13 @@ class ContactRows:
             M, D, K = mass_and_derivatives(self.problem, t, q, qd, u, constants)
             late = h * _LATE
             metric = _symmetric(M + D * late + K * (late * late))
-        return heights, self._velocities(J, qd, arms), arms, entries, *self._response(system, q, metric, J)
+        paths = self.points.paths(system, q, qd)
+        return heights, self._velocities(J, qd, arms), arms, paths, entries, *self._response(system, q, metric, J)
 
     @property
     def size(self) -> int:
         """The number of entries of the linear system."""
-        return len(self.last.outputs[3].entries)
+        return len(self.last.outputs[4].entries)
 
     def _velocities(self, J: Array, qd: Array, arms: Array) -> Array:
         """Return the velocities (n,) of points and joint rows."""
@@ -130,9 +132,9 @@ class ContactRows:
         """Return the kinetic energy at ``after``, and what the displacement dq (nv,) from q to there gains in energy,
         against all forces that do not depend on the velocity (2,) [J]."""
         system = self.problem.system_with(constants)
-        force, _ = self.problem.net_force(system, t, q, qd * 0, u, constants)
+        force = sum(self.problem.net_force(system, t, x, qd * 0, u, constants)[0] for x in (q, after))
         kinetic = [system.apply("energy", energy, x, qd)[0] for x in (q, after)]
-        return np.array([kinetic[1], kinetic[1] - kinetic[0] - force @ dq])
+        return np.array([kinetic[1], kinetic[1] - kinetic[0] - force @ dq * 0.5])
 
     def _implicit(
         self, system: System, metric: Metric, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants

@@ -51,6 +51,10 @@ _REFINEMENTS = 3  # of the time of an impact: with Euler's method each leaves 1e
 # falls on its feet gains 1e-5 J in the step after two of them stop, with 0.1 nothing
 _SMOOTH = 0.1
 _WHOLE = 1 - 1e-9  # part of a step beyond which it is complete
+# kg m²: square of a displacement in the mass metric that leaves points off the ground by 1e-8 m; limits that joints of
+# a go2 hit at 50 rad/s leave 1e-3 m otherwise
+_LARGE = {"float64": 1e-10, "float32": 1e-7}
+_SETTLINGS = 3
 _NONE = np.zeros(3)
 
 
@@ -103,7 +107,7 @@ class ContactStep:
         t, h, per, last = part(self._times_left, t, whole, gone, count)
 
         # predict
-        a, rate, phi, v, rates, F, still, arms, inward, A, *response = stages(
+        a, rate, phi, v, rates, F, still, arms, path, inward, A, *response = stages(
             self.rows.first, t, h, q, qd, u, *constants
         )
         b, guess, held, hits, rates = part(self._predicted, h, phi, v, rates, inward, force, friction)
@@ -111,7 +115,9 @@ class ContactStep:
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
         none = np.zeros(3 * k)
-        start, _, done = self.solve(stages, (response[0], A, arms), gamma, b, guess, none, bounds, mu, any_held)
+        start, _, done = self.solve(
+            stages, (response[0], A, arms), gamma, b, guess, none, bounds, mu, any_held, predicts=True
+        )  # fmt: skip
 
         # hold, until the first impact
         l, first = part_with(part, self._held, mu, per, a, start, guess, arms, *response)
@@ -132,9 +138,9 @@ class ContactStep:
             return better, ahead, *state, where(maximum(off, -off) <= _EXACT[self.dtype], 1, 0)
 
         _, h, *state, _ = stages.repeat(again, time, h, *ends, 0.0, most=_REFINEMENTS, when=hit)
-        q1, v1, u1, after, w, arms, A, U, *response = state
+        q1, v1, u1, after, w, arms, path1, A, U, *response = state
         known = U, A, arms
-        h, per, l, start = part(self._shortened, h, push, start * per)
+        h, per, often, l, start = part(self._shortened, h, push, start * per)
 
         # correct
         slide, moment, turns, bends = self.paths.slips(stages, mu, h, v, w, held, l, U, arms)
@@ -144,7 +150,7 @@ class ContactStep:
         if joints is not None:
             W = part(lambda U: self.sparse.diagonal(U, self.points.size), U)
             rest = [y[3 * k :] for y in (v, b, w, l)]
-            bounds, *times = part(joints.with_impacts, h, per, q1, *rest[:3], F, rest[3], W, still)
+            bounds, *times = part(joints.with_impacts, h, often, q1, *rest[:3], F, rest[3], W, still)
         any_on = reduce(maximum, list(ground)) if joints is None else 1.0
         x, z1, done1 = self.solve(stages, known, gamma, b1, l, slide, bounds, mu, any_on)
         p, zp, failed_impact = self.impacts.respond(
@@ -153,15 +159,18 @@ class ContactStep:
 
         # the configuration
         moved = part_with(part, self.paths.moment, mu, h, x, l, start, slide, moment, turns, bends)
-        by_joints, reach = np.zeros(self.rows.m), None
+        by_joints = rests = speeds = np.zeros(self.rows.m)
+        reach = None
         if joints is not None:
             by_joints = joints.moment(h, self.lag, x[3 * k :], l[3 * k :], bounds, *times)
-            reach = joints.reach(q1)
-        aside = part(self.rows.collected, U, arms, np.concatenate([none, by_joints]))
+            rests = part(joints.rests, v[3 * k :], x[3 * k :], bounds)
+            reach = joints.reach(q, q1, rests)
+            speeds = part(joints.mean_speeds, q, q1, per, v[3 * k :], w[3 * k :])
         shift, sunk = self.displacement.onto_ground(stages, known, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
-        work = part(self.displacement.work, after, v, w, l, x, z1 - z, shift - aside, U, arms, per)
-        v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift - aside, response, work, constants)
+        work = part(self.displacement.work, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
+        q2, v2, shift = self._settled(stages, t + h, h, q, q2, v2, u1, shift, gamma, x, held, rests, constants)
+        v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift, response, work, constants)
         end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
         failed = failed + (2 - done - done1) + failed_impact + sunk + missed
@@ -169,6 +178,28 @@ class ContactStep:
             return gone, q2, v2, u1, friction, total, force, failed, count, ended
         more = joints.finished(self.system, per, q, qd, q2, v2, u1, x[3 * k :], bounds, W, done1 * calm)
         return gone, *more, total, force, failed, count, ended
+
+    def _settled(
+        self, stages: Stages, t: Scalar, h: Scalar, q: Array, q2: Array, v: Array, u: Array, shift: Array,
+        gamma: Scalar, x: Array, held: Array, rests: Array, constants: Any,
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """Return the state (q, qd) after a displacement ``shift`` (nv,) so large that heights and gaps are off by its
+        square, moved onto the ground again, and the whole displacement."""
+        far = stages.part(lambda z: where(z @ z > _LARGE[self.dtype], 1, 0), shift)
+        known = stages.kept(t, h, q, u, gamma, x, held, rests)
+
+        def settle(q2: Array, v: Array, shift: Array, _: Any) -> tuple[Any, ...]:
+            t, h, q, u, gamma, x, held, rests = known
+            after, _, arms, _, A, U, *response = stages(self.rows.last, t, h, q2, v, u, *constants)
+            reach = None if self.joints is None else self.joints.reach(q, q2, rests)
+            none = np.zeros(3 * self.k)
+            more, _ = self.displacement.onto_ground(
+                stages, (U, A, arms), gamma, after, none, np.zeros(self.rows.m), x, held, reach
+            )
+            q3, v3 = stages.part(self._moved, q2, v, more, more * 0, *response)
+            return q3, v3, shift + more, where(more @ more > _LARGE[self.dtype], 0, 1)
+
+        return stages.repeat(settle, q2, v, shift, 0.0, most=_SETTLINGS, when=far)[:3]
 
     @staticmethod
     def _times_left(t: Scalar, h: Scalar, gone: Scalar, count: Scalar) -> tuple[Any, ...]:
@@ -178,8 +209,9 @@ class ContactStep:
 
     @staticmethod
     def _shortened(h: Scalar, push: Array, start: Array) -> tuple[Any, ...]:
-        """Return the length of a part that ends with an impact, 1 over it, and the impulses of that time."""
-        return h, 1 / where(h > 0, h, 1), push * h, start * h
+        """Return the length of a part that ends with an impact, 1 over it (twice: 1 and very often if it has none), and
+        the impulses of that time."""
+        return h, 1 / where(h > 0, h, 1), 1 / where(h > 0, h, 1e-12), push * h, start * h
 
     def _predicted(
         self, h: Scalar, phi: Array, v: Array, rates: Array, inward: Array, force: Array, friction: Array

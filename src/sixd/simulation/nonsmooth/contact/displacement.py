@@ -19,7 +19,7 @@ from sixd.spatial.scalar import Array, Scalar, maximum, sqrt, where
 from sixd.trace.stages import Stages
 
 _OFF = {"float64": 1e-9, "float32": 1e-6}  # m: heights that are not corrected; a go2 that stands is never off
-_NOTHING = 1e-9  # of the kinetic energy that impulses could take: work that is not looked at
+_NOTHING = 1e-5  # of the kinetic energy that impulses could take: work that is not looked at
 _LIFTED = 1e-22  # kg m²: square of a displacement in the mass metric whose energy is not looked at
 
 
@@ -69,11 +69,13 @@ class Displacement:
         return z + shift, 1 - done
 
     def work(
-        self, after: Array, v: Array, w: Array, l: Array, x: Array, z: Array, lift: Array, U: Array, arms: Array,
-        per: Scalar,
+        self, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array, z: Array,
+        lift: Array, U: Array, arms: Array, per: Scalar,
     ) -> Array:  # fmt: skip
-        """Return the work of the points' friction, of l (n,) that was held and of its change x - l, at the velocities
-        before, after, and with the changes z (nv,); and 1 if it has to be looked at.
+        """Return the work of the points' friction, of l (n,) that was held along their paths (k, 4), and of its change
+        x - l, at the velocities w after, and with the changes z (nv,); that of all impulses on joint rows, whose
+        mean ``speeds`` (m,) were these while l was held; and 1 if it has to be looked at. By velocities at both ends
+        instead of paths, a leg that turns at 70 rad/s would gain 2e-2 J in a step of 1 ms.
 
         Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,). Their
         changes take energy; by implicit steps they would seem to gain some, from stiff springs.
@@ -83,7 +85,10 @@ class Displacement:
         for i in range(self.k):
             t = slice(3 * i + 1, 3 * i + 3)
             total = total + l[3 * i] * after[i] * per * lifts
-            total = total + (l[t] @ (v[t] + w[t]) + (x[t] - l[t]) @ (w[t] + now[t])) * 0.5
+            total = total + l[t] @ ((path1[i, :2] - path[i, :2]) * per + (path[i, 2:] + path1[i, 2:]) * 0.5)
+            total = total + (x[t] - l[t]) @ (w[t] + now[t]) * 0.5
+        joint = slice(3 * self.k, None)
+        total = total + l[joint] @ speeds + (x - l)[joint] @ (w + now)[joint] * 0.5
         kinetic = self.rows.collected(U, arms, l)
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 

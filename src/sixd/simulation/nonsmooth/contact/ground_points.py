@@ -115,6 +115,19 @@ class GroundPoints:
         names = [tree.body_names[i - 1] if i else "world" for i in first]
         return [system.apply("pose", kinematics.pose, q, frame=name)[:3, 3] for name in names]
 
+    def paths(self, system: System, q: Array, qd: Array) -> Array:
+        """Return the coordinates (k, 2) [m] of the points along the tangents, and the velocities (k, 2) [m/s] of the
+        lowest points of balls about their centres: (k, 4)."""
+        result = []
+        for p, f in zip(self.points, self.frame_of, strict=True):
+            T = system.apply("pose", kinematics.pose, q, frame=self.frames[f])
+            roll = np.zeros(2, dtype=int)
+            if p.radius:
+                v = system.apply("velocity", kinematics.velocity, q, qd, frame=self.frames[f], expressed_in="aligned")
+                roll = p.axes[1:] @ (skew(v[:3]) @ (p.axes[0] * -p.radius))
+            result.append(np.concatenate([p.axes[1:] @ (T[:3, 3] + p.arm(T)), roll]))
+        return np.array(result)
+
     @property
     def size(self) -> int:
         """The number of rows of all frames."""

@@ -98,16 +98,23 @@ def times(D: Any, u: Any) -> list[Any]:
 
 
 def row_impulse(B: Any, u: Any, x: Any, bounds: Any) -> Any:
-    """Return the impulse of a joint row on its graph: bounds (lo, hi, low, high), see ``active_set.py``."""
+    """Return the impulse of a joint row on its graph: bounds (lo, hi, low, high), see ``active_set.py``. A row that has
+    to move, low > 0 or high < 0, sticks at that speed."""
     lo, hi, low, high = bounds
-    safe = where(B > 0, B, 1)
+    safe, rest = where(B > 0, B, 1), _rest(low, high)
     free = u - B * x
     least, most = free + B * lo, free + B * hi
     return where(
         most < low,
         (low - free) / safe,
-        where(most < 0, hi, where(least <= 0, -free / safe, where(least < high, lo, (high - free) / safe))),
+        where(
+            most < rest, hi, where(least <= rest, (rest - free) / safe, where(least < high, lo, (high - free) / safe))
+        ),
     )
+
+
+def _rest(low: Any, high: Any) -> Any:
+    return minimum(maximum(low, 0), high)
 
 
 def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Scalar, now: Any = None) -> tuple[Any, Any]:
@@ -118,5 +125,5 @@ def linear_row(B: Any, u: Any, x: Any, bounds: Any, soft: Scalar, now: Any = Non
     stiff = 1 / (where(B > 0, B, 1) * soft)
     above, below = new > hi, new < lo
     fixed = above | below | ((new > lo) & (new < hi))
-    at = where(above, low, where(below, high, 0))
+    at = where(above, low, where(below, high, _rest(low, high)))
     return where(fixed, x + at * stiff, where(new < hi, lo_now, hi_now)), where(fixed, stiff, 0)
