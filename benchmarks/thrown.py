@@ -153,7 +153,7 @@ def gains(body: Body, q: Array, qd: Array, method: str, h: float) -> Array:
     own = np.zeros(E.shape)
     for model in (body.model, body.model.with_gravity((0, 0, 0))):
         falling = replace(body, model=model)
-        ends = [x.reshape(*E.shape, -1) for x in sixd.step(model, *flat, h, method=method, forces=forces)]
+        ends = [x.reshape(*E.shape, -1) for x in sixd.step(model, flat[0], flat[1], h, method=method, forces=forces)]
         own = np.maximum(own, energies(falling, *ends) - energies(falling, q, qd))
     return (np.diff(E, axis=1) - np.maximum(own[:, :-1], own[:, 1:])) / E[:, :1]
 

@@ -127,13 +127,13 @@ class ContactRows:
         return self.sparse.data(system, q, metric, J, self.points.size, self.points.width)
 
     def displacement_energy(
-        self, t: Scalar, q: Array, after: Array, qd: Array, u: Array, dq: Array, constants: Constants
+        self, t: Scalar, q: Array, after: Array, before: Array, qd: Array, u: Array, dq: Array, constants: Constants
     ) -> Array:
         """Return the kinetic energy at ``after``, and what the displacement dq (nv,) from q to there gains in energy,
-        against all forces that do not depend on the velocity (2,) [J]."""
+        against all forces that do not depend on the velocity (2,) [J]. The velocity, ``before`` at q, is qd after."""
         system = self.problem.system_with(constants)
         force = sum(self.problem.net_force(system, t, x, qd * 0, u, constants)[0] for x in (q, after))
-        kinetic = [system.apply("energy", energy, x, qd)[0] for x in (q, after)]
+        kinetic = [system.apply("energy", energy, x, v)[0] for x, v in ((q, before), (after, qd))]
         return np.array([kinetic[1], kinetic[1] - kinetic[0] - force @ dq * 0.5])
 
     def _implicit(

@@ -168,9 +168,10 @@ class ContactStep:
             speeds = part(joints.mean_speeds, q, q1, per, v[3 * k :], w[3 * k :])
         shift, sunk = self.displacement.onto_ground(stages, known, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
+        changed = part(lambda v, z, L, root: v + self.sparse.change(L, root, z), v1, z1 - z + zp, *response)
         work = part(self.displacement.work, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
         q2, v2, shift = self._settled(stages, t + h, h, q, q2, v2, u1, shift, gamma, x, held, rests, constants)
-        v2 = self.displacement.without_gain(stages, t + h, q1, q2, v2, u1, shift, response, work, constants)
+        v2 = self.displacement.without_gain(stages, t + h, q1, q2, changed, v2, u1, shift, response, work, constants)
         end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
         gone, total, force, missed, count, ended, calm = end
         failed = failed + (2 - done - done1) + failed_impact + sunk + missed

@@ -30,7 +30,7 @@ class Displacement:
         self.rows, self.solve, self.dtype, self.k = rows, solve, dtype, rows.k
         problem = rows.problem
         nq, nv = (problem.system.nq,), (problem.system.nv,)
-        shapes = {"t": (), "q": nq, "after": nq, "qd": nv, "u": (problem.nu,), "dq": nv}
+        shapes = {"t": (), "q": nq, "after": nq, "before": nv, "qd": nv, "u": (problem.nu,), "dq": nv}
         self.energy = problem.traced(rows.displacement_energy, shapes, dtype)
         self.reduce = differentiable(self._reduced, {"v": nv, "kinetic": (), "gain": ()}, dtype)
 
@@ -93,16 +93,17 @@ class Displacement:
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
     def without_gain(
-        self, stages: Stages, t: Scalar, q1: Array, q2: Array, v: Array, u: Array, lift: Array, response: Any,
+        self, stages: Stages, t: Scalar, q1: Array, q2: Array, v1: Array, v: Array, u: Array, lift: Array, response: Any,
         work: Scalar, constants: Any,
     ) -> Array:  # fmt: skip
-        """Return the velocity, reduced by the energy that the displacement onto the ground and the impulses gain."""
+        """Return the velocity v, which was v1 before the displacement (the axes of a free body turn), reduced by the
+        energy that the displacement onto the ground and the impulses gain."""
         work, gains = work
-        t, q1, q2, v, u, lift, work, *response = stages.kept(t, q1, q2, v, u, lift, work, *response)
+        t, q1, q2, v1, v, u, lift, work, *response = stages.kept(t, q1, q2, v1, v, u, lift, work, *response)
 
         def reduced(v: Array) -> tuple[Array, ...]:
             dq = stages.part(self.rows.sparse.change, *response, lift)
-            kinetic, gain = stages(self.energy, t, q1, q2, v, u, dq, *constants)
+            kinetic, gain = stages(self.energy, t, q1, q2, v1, v, u, dq, *constants)
             return (stages(self.reduce, v, kinetic, gain + work),)
 
         return stages.repeat(reduced, v, most=1, when=gains)[0]
