@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import nonsmooth
 import robots
 import sixd
-from sixd.simulation.gradients.adjoint_steps import _forward
+from sixd.simulation.gradients.adjoint_steps import forward_step
 from sixd.simulation.nonsmooth.contact import displacement, solver
 from sixd.simulation.setup import make_setup
 from sixd.trace.recipe import Repeated
@@ -192,7 +192,7 @@ def test_derivatives_are_functions_with_the_same_values():
     for model, ground, q in (sphere(), box()):
         for qd in ([0, 0, 0, 1.0, 0.2, 0], [0.1, 0.2, 0, 0, 0, -0.5]):
             setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
-            recipe = _forward(setup.problem, "rk4", "float64", None)
+            recipe = forward_step(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
             memory = {name: np.ravel(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
             seen = require_smooth(recipe, recipe.works, memory)

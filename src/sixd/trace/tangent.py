@@ -1,0 +1,382 @@
+"""Tangents: a recipe that carries, with its arrays, their derivatives along many directions.
+
+Each call of a program becomes a call of its linearised program, which also returns the coefficients of its linear part,
+and a table of calls of that linear part: one for each direction. Directions are rows of arrays, and a loop in the code:
+the code does not grow with their number. They come in blocks, such as those of q, of qd and of tau, and arrays have
+rows only for the blocks along which they change (``flow.py``). A loop that converges is differentiated at its solution,
+by its smooth function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sixd.spatial.scalar import where
+from sixd.trace.flow import Block, Flow, LoopPlan, sets_of
+from sixd.trace.linear import Linearised, LinearPart, Set, covering
+from sixd.trace.program import Program, trace
+from sixd.trace.recipe import ProgramCall, Repeated, Shape, TableCall, Work, reads_of, written_by
+
+# operations of a step that a linear part for fewer inputs must save for each operation of its code
+_WORTH = 30
+_MOST = 100  # iterations of the tangents of a fixed point; each reduces their error as one of the loop does
+
+Tangents = dict[str, dict[Block, str]]  # of arrays, by block: names of arrays (directions, …)
+
+
+class TangentRecipe:
+    """The works of a recipe with their tangents.
+
+    ``seeds``: for each block its number of directions, and the tangents (directions, …) of inputs that change along
+    it, as arrays of the memory. After :meth:`follow`, ``tangents`` has those of all arrays.
+    """
+
+    def __init__(self, memory: Mapping[str, Shape], dtype: str) -> None:
+        self.memory, self.dtype = dict(memory), dtype
+        self.works: list[Work] = []
+        self.first: list[Work] = []  # constants
+        self.tangents: Tangents = {}
+        self._known: dict[Any, str] = {}
+        self._programs: dict[Any, Program] = {}
+
+    def follow(self, works: Sequence[Work], seeds: Mapping[Block, tuple[int, Mapping[str, str]]]) -> None:
+        """Append the works with their tangents."""
+        sizes = {block: n for block, (n, _) in seeds.items()}
+        for block, (_, own) in seeds.items():
+            for name, tangent in own.items():
+                self.tangents.setdefault(name, {})[block] = tangent
+        self.flow = Flow(self.memory, sizes, self.dtype)
+        self.flow.analyse(works, {name: frozenset(own) for name, own in self.tangents.items()})
+        self.memory |= self.flow.shapes
+        self.chosen = {key: covering(sets, self.flow.linearised[key], _WORTH) for key, sets in self.flow.sets.items()}
+        self._follow(works)
+
+    def _follow(self, works: Sequence[Work]) -> None:
+        for work in works:
+            if isinstance(work, ProgramCall):
+                self._call(work)
+            elif isinstance(work, TableCall):
+                self._table(work)
+            elif work.smooth is not None:
+                self._smooth(work)
+            elif self.flow.plans[id(work)].own:
+                self._chained_loop(work, self.flow.plans[id(work)])
+            else:
+                self._carrying_loop(work, self.flow.plans[id(work)])
+
+    # arrays ------------------------------------------------------------------------------------------
+
+    def new(self, shape: Shape) -> str:
+        """A new array of the memory."""
+        name = f"tangent {len(self.memory)}"
+        self.memory[name] = shape
+        return name
+
+    def unit(self, n: int) -> str:
+        """The unit matrix (n, n)."""
+        return self._constant(("unit", n), (n, n), tuple(k * (n + 1) for k in range(n)), 1.0)
+
+    def zeros(self, size: int) -> str:
+        """An array of zeros."""
+        return self._constant(("zeros", size), (size,), (0,), 0.0)
+
+    def _constant(self, key: Any, shape: Shape, entries: tuple[int, ...], value: float) -> str:
+        """An array with a value at some entries, else zeros: it is cleared by a loop, before they are added."""
+        if key not in self._known:
+            self._known[key] = name = self.new(shape)
+            one = self.program(("constant", value), lambda: value, {})
+            self.first.append(TableCall(one, (), (name,), (entries,), (True,), len(entries)))
+        return self._known[key]
+
+    def number(self, value: float) -> str:
+        """A number."""
+        if ("number", value) not in self._known:
+            self._known["number", value] = name = self.new(())
+            self.first.append(ProgramCall(self.program(("constant", value), lambda: value, {}), (), (name,)))
+        return self._known["number", value]
+
+    def program(self, key: Any, function: Any, shapes: Mapping[str, Shape]) -> Program:
+        """A program, made once for each key."""
+        if key not in self._programs:
+            self._programs[key] = trace(function, shapes, self.dtype)
+        return self._programs[key]
+
+    def size(self, name: str) -> int:
+        """The number of entries of an array."""
+        return math.prod(self.memory[name])
+
+    # calls -------------------------------------------------------------------------------------------
+
+    def _call(self, work: ProgramCall) -> None:
+        self._linearised_call(work, 1, (None,) * (len(work.inputs) + len(work.outputs)), ())
+
+    def _table(self, work: TableCall) -> None:
+        self._linearised_call(work, work.rows, work.parts, work.added)
+
+    def _linearised_call(
+        self, work: ProgramCall | TableCall, rows: int, parts: tuple[Any, ...], added: tuple[bool, ...]
+    ) -> None:
+        """Append a call, or a table of calls, and tables of its linear part: for each block a row for each direction
+        and row of the call."""
+        linearised = self.flow.linearised.get(id(work.program))
+        has = [list(self.tangents.get(name, {})) if self.size(name) else [] for name in work.inputs]
+        sets = {} if linearised is None else sets_of(linearised, has)
+        for name in work.outputs:
+            self.tangents.pop(name, None)
+        if linearised is None or not sets:
+            self.works.append(work)
+            return
+        coefficients = self.new((rows, len(linearised.coefficients)))
+        outputs = *work.outputs, coefficients
+        if isinstance(work, TableCall):
+            more = (*parts, tuple(range(rows))), (*added, False)
+            self.works.append(TableCall(linearised.primal, work.inputs, outputs, *more, rows, work.when))
+        else:
+            self.works.append(ProgramCall(linearised.primal, work.inputs, outputs))
+        chosen = self.chosen[id(work.program)]
+        for block, own in sets.items():
+            part = linearised.part(chosen[own])
+            self._directions(work, block, own, linearised, part, coefficients, rows, parts, added)
+
+    def _directions(
+        self, work: ProgramCall | TableCall, block: Block, own: Set, linearised: Linearised, part: LinearPart,
+        coefficients: str, rows: int, parts: tuple[Any, ...], added: tuple[bool, ...],
+    ) -> None:  # fmt: skip
+        """Append the table of a linear part along the directions of a block."""
+        n, inputs = self.flow.sizes[block], len(work.inputs)
+        both = [(d, row) for row in range(rows) for d in range(n)]
+        names: list[str] = [coefficients]
+        places: list[tuple[int, ...] | None] = [tuple(row for _, row in both)]
+
+        def place(k: int, name: str, slot: int) -> tuple[int, ...]:
+            count = self.size(name) // slot if slot else 0
+            if parts[k] is None:
+                return tuple(d for d, _ in both)
+            return tuple(d * count + parts[k][row] for d, row in both)
+
+        for k in part.reads:
+            name, slot = work.inputs[k], len(work.program.inputs[k].entries)
+            if k in own:
+                names.append(self.tangents[name][block])
+                places.append(place(k, name, slot))
+            else:
+                names.append(self.zeros(slot))
+                places.append(None)
+        outputs, is_added = [], []
+        for k in part.makes:
+            name, slot = work.outputs[k], len(work.program.outputs[k].entries)
+            outputs.append(tangent := self.new((n, *self.memory[name])))
+            places.append(place(inputs + k, name, slot))
+            is_added.append(bool(added) and added[k])
+            if linearised.depends(k, own):
+                self.tangents.setdefault(name, {})[block] = tangent
+        table = tuple(names), tuple(outputs), tuple(places), tuple(is_added)
+        self.works.append(TableCall(part.program, *table, len(both)))
+
+    # loops -------------------------------------------------------------------------------------------
+
+    def _inside(self, works: Sequence[Work], tangents: Tangents) -> list[Work]:
+        """The works of an iteration with their tangents, from those of the loop's state."""
+        outer, self.works = self.works, []
+        self.tangents |= tangents
+        self._follow(works)
+        inside, self.works = self.works, outer
+        return inside
+
+    def _carrying_loop(self, work: Repeated, plan: LoopPlan) -> None:
+        """Append a loop whose state has tangents, which it carries along."""
+        state = [
+            (name, block, self.new((self.flow.sizes[block], *self.memory[name])))
+            for name, own in plan.blocks.items()
+            for block in sorted(own)
+        ]
+        starts = dict(zip(work.outputs, work.inputs, strict=True))
+        ends = dict(zip(work.outputs, work.results, strict=True))
+        begin = tuple(self._tangent(starts[name], block, name) for name, block, _ in state)
+        own: Tangents = {name: {} for name in work.outputs}
+        for name, block, tangent in state:
+            own[name][block] = tangent
+        inside = self._inside(work.works, {name: dict(tangents) for name, tangents in own.items()})
+        after = tuple(self._tangent(ends[name], block, name) for name, block, _ in state)
+        self._append_loop(work, inside, begin, tuple(tangent for *_, tangent in state), after)
+        self.tangents |= own
+
+    def _append_loop(
+        self, work: Repeated, inside: Sequence[Work], inputs: tuple[str, ...], outputs: tuple[str, ...],
+        results: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        loop = (*inputs, *work.inputs), (*outputs, *work.outputs), (*results, *work.results)
+        self.works.append(Repeated(tuple(inside), *loop, work.most, work.when))
+
+    def _tangent(self, name: str, block: Block, like: str) -> str:
+        """The tangents of an array along a block; zeros if it does not change."""
+        found = self.tangents.get(name, {}).get(block)
+        return self.zeros(self.flow.sizes[block] * self.size(like)) if found is None else found
+
+    def _chained_loop(self, work: Repeated, plan: LoopPlan) -> None:
+        """Append a loop whose iterations are differentiated with respect to their own state, along unit directions: the
+        first of them needs no products with the zeros of the tangents before it."""
+        starts = dict(zip(work.outputs, work.inputs, strict=True))
+        ends = dict(zip(work.outputs, work.results, strict=True))
+        before: Tangents = {name: {} for name in work.outputs}
+        for name, blocks in plan.blocks.items():
+            before[name] = {block: self.new((self.flow.sizes[block], *self.memory[name])) for block in sorted(blocks)}
+        begun = {name: dict(self.tangents.get(starts[name], {})) for name in work.outputs}
+        local: Tangents = {
+            name: {plan.own[name]: self.unit(self.size(name))} if name in plan.own else {} for name in work.outputs
+        }
+        inside = self._inside(work.works, local)
+
+        after: Tangents = {name: {block: self.new(self.memory[t]) for block, t in own.items()}
+                           for name, own in before.items()}  # fmt: skip
+        first, is_later = self.new(()), self.new(())
+        negated = self.program("later", lambda x: 1 - x, {"first": ()})
+        inside.append(ProgramCall(negated, (first,), (is_later,)))
+        for when, known in ((first, begun), (is_later, before)):
+            products = [
+                product
+                for name in work.outputs
+                for block, target in after[name].items()
+                for product in self._chain(ends[name], name, block, target, plan, known)
+            ]
+            inside.append(Repeated(tuple(products), (), (), (), 1, when))
+        state = [(name, block) for name, own in before.items() for block in own]
+        inputs = (self.number(1.0), *(self._tangent(starts[name], block, name) for name, block in state))
+        outputs = (first, *(before[name][block] for name, block in state))
+        results = (self.number(0.0), *(after[name][block] for name, block in state))
+        self._append_loop(work, inside, inputs, outputs, results)
+        self.tangents |= before
+
+    def _chain(
+        self, result: str, name: str, block: Block, target: str, plan: LoopPlan, known: Tangents
+    ) -> list[TableCall]:
+        """The products of the tangents of an iteration's result along its own state with those of that state."""
+        own, n, size = self.tangents.get(result, {}), self.flow.sizes[block], self.size(name)
+        direct = [own[block]] if block in own else []
+        factors, rows = [], []
+        for x, local in plan.own.items():
+            if local not in own or block not in known[x]:
+                continue
+            if known[x][block] == self._known.get(("unit", n)):
+                direct.append(own[local])  # a product with the unit matrix
+            else:
+                factors.append((own[local], self.size(x)))
+                rows.append(known[x][block])
+        sizes = tuple(count for _, count in factors)
+
+        def added(*arrays: Any) -> Any:
+            m = len(sizes)
+            total: Any = sum(arrays[2 * m :], np.zeros(size, dtype=int))
+            for J, t in zip(arrays[:m], arrays[m : 2 * m], strict=True):
+                total = total + t @ J
+            return total
+
+        shapes: dict[str, Shape] = {f"J{k}": (count, size) for k, count in enumerate(sizes)}
+        shapes |= {f"t{k}": (count,) for k, count in enumerate(sizes)}
+        shapes |= {f"direct{k}": (size,) for k in range(len(direct))}
+        program = self.program(("chain", sizes, size, len(direct)), added, shapes)
+        each = tuple(range(n))
+        parts = *(None for _ in factors), *(each for _ in (*rows, *direct)), each
+        inputs = *(name for name, _ in factors), *rows, *direct
+        return [TableCall(program, inputs, (target,), parts, (False,), n)]
+
+    def _smooth(self, work: Repeated) -> None:
+        """Append a loop that is differentiated at its solution."""
+        recipe, plan = self.flow.smooth_recipe(work), self.flow.plans[id(work)]
+        self.works.append(work)
+        for name in work.outputs:
+            self.tangents[name] = {}
+        if not any(plan.blocks.values()):
+            return
+        local = {name: {block: self.unit(self.size(name))} for name, block in plan.own.items()}
+        self.tangents |= local
+        self._follow(recipe.works)
+        ends = dict(zip(work.outputs, recipe.results, strict=True))
+        if plan.own:
+            self._fixed_point(plan, ends)
+            return
+        for name, result in ends.items():
+            self.tangents[name] = dict(self.tangents.get(result, {}))
+
+    def _fixed_point(self, plan: LoopPlan, ends: Mapping[str, str]) -> None:
+        """Append the tangents dy = S' dy + g of a fixed point, where g are those at fixed y: iterations like those of
+        the loop itself, until the change of dy no longer shrinks."""
+        state = [(name, block) for name in plan.own for block in sorted(plan.blocks[name])]
+        now: Tangents = {name: {} for name in plan.own}
+        inputs, results, works = [], [], []
+        sizes: list[str] = []
+        for name, block in state:
+            inputs.append(self._tangent(ends[name], block, name))
+            now[name][block] = self.new((self.flow.sizes[block], *self.memory[name]))
+        for name, block in state:
+            results.append(self.new((self.flow.sizes[block], *self.memory[name])))
+            works += self._chain(ends[name], name, block, results[-1], plan, now)
+            sizes.append(self.new((1,)))
+            shape, each = self.memory[name], tuple(range(self.flow.sizes[block]))
+            program = self.program(("distance", shape), _distance, {"new": shape, "old": shape})
+            pair, parts = (results[-1], now[name][block]), (each, each, tuple(0 for _ in each))
+            works.append(TableCall(program, pair, (sizes[-1],), parts, (True,), len(each)))
+        left, done, left_after, done_after = (self.new(()) for _ in range(4))
+        shapes: dict[str, Shape] = {"left": (), **{f"size{k}": (1,) for k in range(len(sizes))}}
+        program = self.program(("shrinks", len(sizes)), _shrinks, shapes)
+        works.append(ProgramCall(program, (left, *sizes), (left_after, done_after)))
+        self.works.append(
+            Repeated(
+                tuple(works), (*inputs, self.number(np.inf), self.number(0.0)),
+                (*(now[name][block] for name, block in state), left, done), (*results, left_after, done_after), _MOST,
+            )
+        )  # fmt: skip
+        self.tangents |= now
+
+
+def _distance(new: Any, old: Any) -> Any:
+    """The square of the distance of two arrays (1,)."""
+    change = np.ravel(new - old)
+    return np.array([change @ change])
+
+
+def _shrinks(left: Any, *sizes: Any) -> tuple[Any, Any]:
+    """The size of a change, and 1 unless it is smaller than that before."""
+    total = sum(size[0] for size in sizes)
+    return total, where((total < left) & (total > 0), 0, 1)
+
+
+def needed_works(works: Sequence[Work], needed: set[str]) -> list[Work]:
+    """The works that arrays need, without parts of the state of loops that nothing needs; adds to ``needed`` what they
+    read."""
+    kept: list[Work] = []
+    for work in reversed(works):
+        if isinstance(work, Repeated):
+            changed = _needed_loop(work, needed)
+            if changed is not None:
+                kept.append(changed)
+        elif needed.intersection(work.outputs):
+            kept.append(work)
+            needed.update(reads_of(work))
+    return kept[::-1]
+
+
+def _needed_loop(work: Repeated, needed: set[str]) -> Repeated | None:
+    if not needed.intersection(written_by(work)):
+        return None
+    live = {name for name in work.outputs if name in needed}
+    if work.most > 1:
+        live.add(work.outputs[-1])
+    if work.tape or work.rewinds:
+        live = {*work.outputs}
+    while True:
+        own = {r for o, r in zip(work.outputs, work.results, strict=True) if o in live} | needed
+        inside = needed_works(work.works, own)
+        more = live | own.intersection(work.outputs)
+        if more == live:
+            break
+        live = more
+    kept = [k for k, name in enumerate(work.outputs) if name in live]
+    names = [tuple(column[k] for k in kept) for column in (work.inputs, work.outputs, work.results)]
+    loop = Repeated(tuple(inside), *names, work.most, work.when, None, (), work.tape, work.made, work.rewinds)
+    needed.update(own, reads_of(loop))
+    return loop
