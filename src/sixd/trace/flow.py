@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sixd.trace.linear import Linearised, Set
 from sixd.trace.program import Program
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work, reads_of, renamed
 
 Block = str
 Blocks = frozenset[Block]
@@ -94,7 +94,8 @@ class Flow:
             return
         plan = self._fixed_point(work, blocks)
         start = {o: blocks.get(i, _NONE) for i, o in zip(work.inputs, work.outputs, strict=True)}
-        loses = any(start[name] and start[name] != own for name, own in plan.blocks.items())
+        read = {name for part in work.works for name in reads_of(part)}
+        loses = any(start[name] and start[name] != own for name, own in plan.blocks.items() if name in read)
         if work.most > 1 and loses and self._is_exact:
             plan.own = {name: f"{name} of the loop" for name, own in plan.blocks.items() if own}
             self.sizes |= {plan.own[name]: math.prod(self.shapes[name]) for name in plan.own}
@@ -123,9 +124,10 @@ class Flow:
         begin = {**dict.fromkeys(work.outputs, _NONE), **reads}
         plan = LoopPlan(self._results(work, recipe, begin, False))
         changing = [name for name, own in plan.blocks.items() if own]
-        # whether what changes depends on itself: then it is a fixed point
+        # whether what changes depends on itself: then it is a fixed point. Recipes hold the loop's outputs
+        is_program = isinstance(self._made[work.smooth], Program)
         unit = {**dict.fromkeys(begin, _NONE), **{name: frozenset(["own"]) for name in changing}}
-        loops = {name for own in self._results(work, recipe, unit, False).values() for name in own} if changing else ()
+        loops = {name for own in self._results(work, recipe, unit, False).values() for name in own} if is_program else ()
         if loops:
             every = frozenset(block for own in plan.blocks.values() for block in own)
             plan.blocks = {name: every if own else own for name, own in plan.blocks.items()}
@@ -187,20 +189,3 @@ def sets_of(linearised: Linearised, has: Sequence[Iterable[Block]]) -> dict[Bloc
         for block in has[k]:
             sets[block].add(k)
     return {block: frozenset(own) for block, own in sets.items()}
-
-
-def renamed(work: Work, to: Mapping[str, str]) -> Work:
-    """A work on arrays with other names."""
-
-    def names(old: Iterable[str]) -> tuple[str, ...]:
-        return tuple(to[name] for name in old)
-
-    if isinstance(work, Repeated):
-        return replace(
-            work, works=tuple(renamed(part, to) for part in work.works), inputs=names(work.inputs),
-            outputs=names(work.outputs), results=names(work.results), when=to[work.when] if work.when else "",
-            reads=names(work.reads), tape=names(work.tape), made=to[work.made] if work.made else "",
-            rewinds=tuple((to[a], to[b]) for a, b in work.rewinds),
-        )  # fmt: skip
-    changed = replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
-    return replace(changed, when=to[work.when]) if isinstance(changed, TableCall) and changed.when else changed

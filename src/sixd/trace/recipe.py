@@ -8,8 +8,8 @@ targets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,23 @@ def reads_of(work: Work) -> tuple[str, ...]:
     return *work.inputs, *when, *inside, *(name for name in work.results if name not in own)
 
 
+def renamed(work: Work, to: Mapping[str, str]) -> Work:
+    """A work on arrays with other names."""
+
+    def names(old: Iterable[str]) -> tuple[str, ...]:
+        return tuple(to[name] for name in old)
+
+    if isinstance(work, Repeated):
+        return replace(
+            work, works=tuple(renamed(part, to) for part in work.works), inputs=names(work.inputs),
+            outputs=names(work.outputs), results=names(work.results), when=to[work.when] if work.when else "",
+            reads=names(work.reads), tape=names(work.tape), made=to[work.made] if work.made else "",
+            rewinds=tuple((to[a], to[b]) for a, b in work.rewinds),
+        )  # fmt: skip
+    changed = replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
+    return replace(changed, when=to[work.when]) if isinstance(changed, TableCall) and changed.when else changed
+
+
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """The works of one step in order. ``memory`` has the name and shape of every array. ``state``, ``constants`` and
@@ -189,7 +206,7 @@ class Recipe:
         first, last = work.starts[: len(inputs)], work.starts[len(inputs) :]
         for row in range(work.rows):
             own = [
-                x if starts is None else x[..., starts[row] : starts[row] + len(slot.entries)]
+                x[..., : len(slot.entries)] if starts is None else x[..., starts[row] :][..., : len(slot.entries)]
                 for x, starts, slot in zip(inputs, first, work.program.inputs, strict=True)
             ]
             results = _evaluate(work.program, own, batch)

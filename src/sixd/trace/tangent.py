@@ -19,7 +19,7 @@ from sixd.spatial.scalar import where
 from sixd.trace.flow import Block, Flow, LoopPlan, sets_of
 from sixd.trace.linear import Linearised, LinearPart, Set, covering
 from sixd.trace.program import Program, trace
-from sixd.trace.recipe import ProgramCall, Repeated, Shape, TableCall, Work, reads_of, written_by
+from sixd.trace.recipe import ProgramCall, Repeated, Shape, TableCall, Work
 
 # operations of a step that a linear part for fewer inputs must save for each operation of its code
 _WORTH = 30
@@ -343,40 +343,3 @@ def _shrinks(left: Any, *sizes: Any) -> tuple[Any, Any]:
     """The size of a change, and 1 unless it is smaller than that before."""
     total = sum(size[0] for size in sizes)
     return total, where((total < left) & (total > 0), 0, 1)
-
-
-def needed_works(works: Sequence[Work], needed: set[str]) -> list[Work]:
-    """The works that arrays need, without parts of the state of loops that nothing needs; adds to ``needed`` what they
-    read."""
-    kept: list[Work] = []
-    for work in reversed(works):
-        if isinstance(work, Repeated):
-            changed = _needed_loop(work, needed)
-            if changed is not None:
-                kept.append(changed)
-        elif needed.intersection(work.outputs):
-            kept.append(work)
-            needed.update(reads_of(work))
-    return kept[::-1]
-
-
-def _needed_loop(work: Repeated, needed: set[str]) -> Repeated | None:
-    if not needed.intersection(written_by(work)):
-        return None
-    live = {name for name in work.outputs if name in needed}
-    if work.most > 1:
-        live.add(work.outputs[-1])
-    if work.tape or work.rewinds:
-        live = {*work.outputs}
-    while True:
-        own = {r for o, r in zip(work.outputs, work.results, strict=True) if o in live} | needed
-        inside = needed_works(work.works, own)
-        more = live | own.intersection(work.outputs)
-        if more == live:
-            break
-        live = more
-    kept = [k for k, name in enumerate(work.outputs) if name in live]
-    names = [tuple(column[k] for k in kept) for column in (work.inputs, work.outputs, work.results)]
-    loop = Repeated(tuple(inside), *names, work.most, work.when, None, (), work.tape, work.made, work.rewinds)
-    needed.update(own, reads_of(loop))
-    return loop

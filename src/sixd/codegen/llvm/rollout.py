@@ -25,6 +25,7 @@ from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, ca
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
 ROLLED_FROM = 12_000
+_LONG = 64  # entries of an array that is copied in a loop
 HEAD = 2  # arrays before those of the recipe: the number of records, and the steps before each
 
 
@@ -116,6 +117,22 @@ class _VectorRows:
             parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
             store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
 
+    def store_long(self, k: int, record: Value | int, count: int, address: Value) -> None:
+        """Store the entries at an address as a record of array k, most of them in a loop."""
+        code, type = self.code, self.type
+        rows, lanes = self._rows(k, record, count), type.lanes
+
+        def tile(first: Value, width: int) -> None:
+            entries = [code.load(type, code.at(address, (first + j) * type.bytes), f"align {type.bytes}")
+                       for j in range(width)]  # fmt: skip
+            for row, x in zip(rows, rows_of_tile(code, entries), strict=True):
+                store_rows(code, [(code.at(row, first * self.size), 0, x)], f"align {self.size}")
+
+        code.repeat(code.const(count // lanes, WORD), lambda n: tile(n * lanes, lanes))
+        at = count // lanes * lanes
+        for first, width in tiles(count - at, lanes):
+            tile(code.const(at + first, WORD), width)
+
     def count_once(self) -> Value:
         return self.code.const(1, WORD)
 
@@ -185,7 +202,10 @@ class Works:
 
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
-        self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
+        if self.count[name] >= _LONG and isinstance(self.rows, _VectorRows):
+            self.rows.store_long(k, record, self.count[name], self.at(self.start[name]))
+        else:
+            self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
 
     def copy(self, sources: tuple[str, ...], targets: tuple[str, ...], rows: Value | None = None) -> None:
         """Copy arrays, of these rows alone if given; those that are also targets are read before any is written."""
@@ -195,10 +215,25 @@ class Works:
             return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
 
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
+        for source, target in [(s, t) for s, t in pairs if self.count[s] >= _LONG and s not in targets]:
+            self._copy_long(source, target, rows)
+        pairs = [(s, t) for s, t in pairs if self.count[s] < _LONG or s in targets]
         early = {s: read(s, t) for s, t in pairs if s in targets}
         for source, target in pairs:
             for j, value in enumerate(early[source] if source in early else read(source, target)):
                 self.put(value, self.start[target] + j)
+
+    def _copy_long(self, source: str, target: str, rows: Value | None) -> None:
+        """Copy an array in a loop."""
+        code, type, align = self.code, self.type, f"align {self.type.bytes}"
+        first, last = self.at(self.start[source]), self.at(self.start[target])
+
+        def one(entry: Value) -> None:
+            new = code.load(type, code.at(first, entry * type.bytes), align)
+            to = code.at(last, entry * type.bytes)
+            code.do(f"store {new if rows is None else rows.where(new, code.load(type, to, align))}, {to}, {align}")
+
+        code.repeat(code.const(self.count[source], WORD), one)
 
     def _call(self, call: ProgramCall) -> None:
         sources, targets = ([self.at(self.start[name]) for name in names] for names in (call.inputs, call.outputs))

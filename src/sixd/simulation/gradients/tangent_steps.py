@@ -7,7 +7,6 @@ changes of q in the tangent space, of qd, of the states u of force elements, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import ProgramCall, Recipe, TableCall
-from sixd.trace.tangent import TangentRecipe, needed_works
+from sixd.trace.compact import compact, needed_works
+from sixd.trace.tangent import TangentRecipe
 
 BLOCKS = {"q": "q", "qd": "qd", "u": "u", "tau": TAU}  # of directions, and the arrays that they change
 
@@ -58,21 +58,10 @@ def matrices_recipe(problem: Problem, method: str, dtype: str) -> Recipe:
     seeds["q"] = n["q"], {"q": _tangent_space(problem, tangents, dtype)}
     tangents.follow(step.works, seeds)
     recorded = tuple(_ended(problem, step, tangents, block, n[block], dtype) for block in seeds)
-    memory, works = tangents.memory, [*tangents.first, *tangents.works]
     if UNSOLVED in step.state:
         recorded = *recorded, step.results[step.state.index(UNSOLVED)]
-    kept = needed_works(works, {*recorded})
-    used = {name for work in kept for name in (*work.inputs, *work.outputs)}
-    used.update(*map(names_of, kept), recorded, step.inputs)
-    memory = {name: shape for name, shape in memory.items() if name in used}
-    return Recipe(memory, (), step.inputs, tuple(kept), (), recorded=recorded)
-
-
-def names_of(work: Any) -> set[str]:
-    """Return the names of all arrays of a work."""
-    inside = getattr(work, "works", ())
-    own = {*work.inputs, *work.outputs, *getattr(work, "results", ()), getattr(work, "when", "")} - {""}
-    return own.union(*map(names_of, inside))
+    works = needed_works([*tangents.first, *tangents.works], {*recorded})
+    return compact(Recipe(tangents.memory, (), step.inputs, tuple(works), (), recorded=recorded))
 
 
 def _tangent_space(problem: Problem, tangents: TangentRecipe, dtype: str) -> str:
