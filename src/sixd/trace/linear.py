@@ -39,7 +39,7 @@ class Linearised:
         self.wanted = tuple(sorted(wanted))
         arrays = [graph.input(f"in{k}", slot.shape) for k, slot in enumerate(program.inputs)]
         self.changes = {k: graph.entries(graph.input(f"change{k}", program.inputs[k].shape)) for k in self.wanted}
-        graph.implicit = program.source is not None
+        graph.implicit = "forward" if program.source is not None else False
         with listening(graph), np.errstate(all="ignore"):
             results = replay(program, arrays) if program.source is None else program.source(*arrays)
         graph.implicit = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,15 @@ class TangentRecipe:
             if linearised.depends(k, own):
                 self.tangents.setdefault(name, {})[block] = tangent
         table = tuple(names), tuple(outputs), tuple(places), tuple(is_added)
-        self.works.append(TableCall(part.program, *table, len(both)))
+        when = self._repeated(work.when, n, rows) if isinstance(work, TableCall) and work.when else ""
+        self.works.append(TableCall(part.program, *table, len(both), when))
+
+    def _repeated(self, when: str, n: int, rows: int) -> str:
+        """The condition of each row of a table, for n directions of each."""
+        copy = self.program("copy", lambda x: x, {"x": ()})
+        name, parts = self.new((rows * n,)), (tuple(k // n for k in range(rows * n)), tuple(range(rows * n)))
+        self.works.append(TableCall(copy, (when,), (name,), parts, (False,), rows * n))
+        return name
 
     # loops -------------------------------------------------------------------------------------------
 
@@ -256,33 +265,25 @@ class TangentRecipe:
     ) -> list[TableCall]:
         """The products of the tangents of an iteration's result along its own state with those of that state."""
         own, n, size = self.tangents.get(result, {}), self.flow.sizes[block], self.size(name)
-        direct = [own[block]] if block in own else []
-        factors, rows = [], []
+        each = tuple(range(n))
+        works: list[TableCall] = []
+        terms = [own[block]] if block in own else []
         for x, local in plan.own.items():
             if local not in own or block not in known[x]:
                 continue
             if known[x][block] == self._known.get(("unit", n)):
-                direct.append(own[local])  # a product with the unit matrix
-            else:
-                factors.append((own[local], self.size(x)))
-                rows.append(known[x][block])
-        sizes = tuple(count for _, count in factors)
-
-        def added(*arrays: Any) -> Any:
-            m = len(sizes)
-            total: Any = sum(arrays[2 * m :], np.zeros(size, dtype=int))
-            for J, t in zip(arrays[:m], arrays[m : 2 * m], strict=True):
-                total = total + t @ J
-            return total
-
-        shapes: dict[str, Shape] = {f"J{k}": (count, size) for k, count in enumerate(sizes)}
-        shapes |= {f"t{k}": (count,) for k, count in enumerate(sizes)}
-        shapes |= {f"direct{k}": (size,) for k in range(len(direct))}
-        program = self.program(("chain", sizes, size, len(direct)), added, shapes)
-        each = tuple(range(n))
-        parts = *(None for _ in factors), *(each for _ in (*rows, *direct)), each
-        inputs = *(name for name, _ in factors), *rows, *direct
-        return [TableCall(program, inputs, (target,), parts, (False,), n)]
+                terms.append(own[local])  # a product with the unit matrix
+                continue
+            count = self.size(x)
+            program = self.program(("scaled", size), lambda row, x: row * x, {"row": (size,), "x": ()})
+            parts = [(k, d * count + k, d) for d in range(n) for k in range(count)]
+            columns = tuple(tuple(column) for column in zip(*parts, strict=True))
+            terms.append(self.new((n, *self.memory[name])))
+            pair = own[local], known[x][block]
+            works.append(TableCall(program, pair, (terms[-1],), columns, (True,), len(parts)))
+        total = self.program(("sum", size, len(terms)), partial(_sum, size), {f"x{k}": (size,) for k in range(len(terms))})
+        works.append(TableCall(total, tuple(terms), (target,), (each,) * (len(terms) + 1), (False,), n))
+        return works
 
     def _smooth(self, work: Repeated) -> None:
         """Append a loop that is differentiated at its solution."""
@@ -331,6 +332,10 @@ class TangentRecipe:
             )
         )  # fmt: skip
         self.tangents |= now
+
+
+def _sum(size: int, *terms: Any) -> Any:
+    return sum(terms, np.zeros(size, dtype=int))
 
 
 def _distance(new: Any, old: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.dynamics import mass_metric, row_targets, solve_on_rows
+from sixd.algorithms.derivatives import implicit
 from sixd.algorithms.linear.patterns import factors, metric_of
 from sixd.algorithms.linear.tree import Metric
 from sixd.algorithms.momentum import energy
@@ -23,6 +24,7 @@ from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.derivative import with_matrix
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
@@ -43,12 +45,12 @@ class ContactRows:
         self.sparse = SparseRows(system.nv, problem.limits)
         nq, nv = system.nq, system.nv
         shapes: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
-        self.first = self.problem.traced(self._first, shapes, dtype)
+        self.first = self.problem.traced(self._first, shapes, dtype, again=True)
         layout = self.sparse.layout
         self.last = self.problem.traced(self._last, shapes, dtype)
         if self.sparse.layout != layout:  # other entries vanish at the end than at the start
             self.sparse.fix(layout, self.sparse.layout)
-            self.first = self.problem.traced(self._first, shapes, dtype)
+            self.first = self.problem.traced(self._first, shapes, dtype, again=True)
             self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _first(self, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Constants) -> Any:
@@ -64,6 +66,10 @@ class ContactRows:
         else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm (go2)
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
+            if implicit.is_forward(q, qd):
+                tau, f_ext, _ = self.problem.total_force(system, t, q, qd, u, constants)
+                missing = implicit.missing_force(system, q, qd, a, tau, f_ext)
+                a = implicit.held(a, implicit.held_metric(metric).solve(missing))
         heights, arms = self.points.places(system, q)
         J = self.jacobian(system, q, arms)
         joints = J[self.points.size :]
@@ -150,6 +156,8 @@ class ContactRows:
     def applied(self, system: System, q: Array, force: Array) -> Applied:
         """Return the effect of forces (n,) on the rows."""
         tau = self.points.joint_forces(system, q, force[: 3 * self.k])
+        if implicit.is_forward(q):
+            tau = with_matrix(tau, q, force[: 3 * self.k])
         if self.joints is not None:
             more = self.joints.apply(system, q, force[3 * self.k :]).tau
             assert more is not None
