@@ -44,9 +44,7 @@ def _needed_loop(work: Repeated, needed: set[str]) -> Repeated | None:
             break
         live = more
     kept = [k for k, name in enumerate(work.outputs) if name in live]
-    inputs, outputs, results = (
-        tuple(column[k] for k in kept) for column in (work.inputs, work.outputs, work.results)
-    )
+    inputs, outputs, results = (tuple(column[k] for k in kept) for column in (work.inputs, work.outputs, work.results))
     loop = replace(work, works=tuple(inside), inputs=inputs, outputs=outputs, results=results, smooth=None, reads=())
     needed.update(own, reads_of(loop))
     return loop

@@ -127,7 +127,9 @@ class Flow:
         # whether what changes depends on itself: then it is a fixed point. Recipes hold the loop's outputs
         is_program = isinstance(self._made[work.smooth], Program)
         unit = {**dict.fromkeys(begin, _NONE), **{name: frozenset(["own"]) for name in changing}}
-        loops = {name for own in self._results(work, recipe, unit, False).values() for name in own} if is_program else ()
+        loops = (
+            {name for own in self._results(work, recipe, unit, False).values() for name in own} if is_program else ()
+        )
         if loops:
             every = frozenset(block for own in plan.blocks.values() for block in own)
             plan.blocks = {name: every if own else own for name, own in plan.blocks.items()}

@@ -35,7 +35,8 @@ class TableCall:
 
     ``parts``: for each input, then for each output, the number of the part of its array that a row's call uses, by row;
     None if every call uses the whole array. Parts have the size of the program's array. The results of outputs that are
-    ``added`` are summed up in their parts, from 0; parts of the others do not overlap. ``when``, if any, is an array
+    ``added`` are summed up in their parts, from 0; parts of the others do not overlap, and
+    parts that no row writes keep what another table wrote. ``when``, if any, is an array
     with an entry for each row: where that is 0 in every state the call is left out. The program must therefore return
     zeros for a state where it is 0.
     """
@@ -202,7 +203,11 @@ class Recipe:
 
     def _run_table(self, work: TableCall, memory: dict[str, Array], batch: Shape) -> None:
         inputs = [memory[name] for name in work.inputs]
-        outputs = [np.zeros((*batch, math.prod(self.memory[name]))) for name in work.outputs]
+        outputs = [
+            memory[name].copy() if name in memory and not (is_added or work.when)
+            else np.zeros((*batch, math.prod(self.memory[name])))
+            for name, is_added in zip(work.outputs, work.added, strict=True)
+        ]  # fmt: skip
         first, last = work.starts[: len(inputs)], work.starts[len(inputs) :]
         for row in range(work.rows):
             own = [

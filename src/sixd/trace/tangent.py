@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,22 @@ from sixd.trace.linear import Linearised, LinearPart, Set, covering
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import ProgramCall, Repeated, Shape, TableCall, Work
 
-# operations of a step that a linear part for fewer inputs must save for each operation of its code
-_WORTH = 30
+# times the operations of linear parts along all directions: a Jacobian and products with it must take less
+_LESS = 0.7
 _MOST = 100  # iterations of the tangents of a fixed point; each reduces their error as one of the loop does
 
 Tangents = dict[str, dict[Block, str]]  # of arrays, by block: names of arrays (directions, …)
+
+
+class _Linear(NamedTuple):
+    """A linearised call: its coefficients (rows, …), and the rows and parts of its table."""
+
+    work: ProgramCall | TableCall
+    linearised: Linearised
+    coefficients: str
+    rows: int
+    parts: tuple[Any, ...]
+    added: tuple[bool, ...]
 
 
 class TangentRecipe:
@@ -53,7 +64,7 @@ class TangentRecipe:
         self.flow = Flow(self.memory, sizes, self.dtype)
         self.flow.analyse(works, {name: frozenset(own) for name, own in self.tangents.items()})
         self.memory |= self.flow.shapes
-        self.chosen = {key: covering(sets, self.flow.linearised[key], _WORTH) for key, sets in self.flow.sets.items()}
+        self.chosen = {key: covering(sets, self.flow.linearised[key]) for key, sets in self.flow.sets.items()}
         self._follow(works)
 
     def _follow(self, works: Sequence[Work]) -> None:
@@ -138,45 +149,104 @@ class TangentRecipe:
             self.works.append(TableCall(linearised.primal, work.inputs, outputs, *more, rows, work.when))
         else:
             self.works.append(ProgramCall(linearised.primal, work.inputs, outputs))
+        call = _Linear(work, linearised, coefficients, rows, parts, added)
+        units = {block: self._unit_input(call, block, own) for block, own in sets.items()}
+        rest = {block: own for block, own in sets.items() if units[block] is None}
+        for block, k in units.items():
+            if k is not None:
+                self._along_units(call, k, self._targets(call, block, {k}))
+        if rest and self._is_worth_a_jacobian(call, rest):
+            self._by_jacobian(call, rest)
+            return
         chosen = self.chosen[id(work.program)]
-        for block, own in sets.items():
-            part = linearised.part(chosen[own])
-            self._directions(work, block, own, linearised, part, coefficients, rows, parts, added)
+        for block, own in rest.items():
+            self._directions(call, block, own, linearised.part(chosen[own]))
 
-    def _directions(
-        self, work: ProgramCall | TableCall, block: Block, own: Set, linearised: Linearised, part: LinearPart,
-        coefficients: str, rows: int, parts: tuple[Any, ...], added: tuple[bool, ...],
-    ) -> None:  # fmt: skip
+    def _unit_input(self, call: _Linear, block: Block, own: Set) -> int | None:
+        """The number of the only input that changes along a block, if it does along unit directions."""
+        if len(own) != 1 or isinstance(call.work, TableCall):
+            return None
+        (k,) = own
+        name = call.work.inputs[k]
+        return k if self.tangents[name][block] == self._known.get(("unit", self.size(name))) else None
+
+    def _targets(self, call: _Linear, block: Block, own: Set) -> dict[int, str]:
+        """New arrays for the tangents of the outputs that change along a block."""
+        n, targets = self.flow.sizes[block], {}
+        for k, name in enumerate(call.work.outputs):
+            if call.linearised.depends(k, own):
+                targets[k] = self.tangents.setdefault(name, {})[block] = self.new((n, *self.memory[name]))
+        return targets
+
+    def _along_units(self, call: _Linear, k: int, targets: Mapping[int, str]) -> None:
+        """Append the linear part along the unit directions of an input: a table for each group of its entries."""
+        for group in call.linearised.groups[k]:
+            part = call.linearised.unit_part(k, group)
+            each = tuple(range(len(group)))
+            inputs, outputs = (call.coefficients, self.unit(len(group))), tuple(targets[o] for o in part.makes)
+            parts = (None, each, *(group for _ in part.makes))
+            self.works.append(TableCall(part.program, inputs, outputs, parts, (False,) * len(outputs), len(group)))
+
+    def _is_worth_a_jacobian(self, call: _Linear, sets: Mapping[Block, Set]) -> bool:
+        """Whether the Jacobian of a call, and products with it, take fewer operations than its linear part."""
+        linearised = call.linearised
+        if isinstance(call.work, TableCall):
+            return False
+        counts = {block: self.flow.sizes[block] for block in sets}
+        alone = sum(linearised.operations(linearised.mask(own)) * counts[block] for block, own in sets.items())
+        every = frozenset().union(*sets.values())
+        together = sum(linearised.unit_operations(k) for k in every)
+        return together + 2 * linearised.nonzeros * sum(counts.values()) < _LESS * alone
+
+    def _by_jacobian(self, call: _Linear, sets: Mapping[Block, Set]) -> None:
+        """Append the Jacobian of a call, and its products with the changes of the inputs along blocks."""
+        work, linearised, every = call.work, call.linearised, frozenset[int]().union(*sets.values())
+        rows: dict[tuple[int, int], str] = {}
+        for k in sorted(every):
+            own = {
+                o: self.new((self.size(work.inputs[k]), *self.memory[name]))
+                for o, name in enumerate(work.outputs) if linearised.depends(o, {k})
+            }  # fmt: skip
+            self._along_units(call, k, own)
+            rows |= {(k, o): name for o, name in own.items()}
+        program, pairs = linearised.product(every)
+        for block, own in sets.items():
+            targets, each = self._targets(call, block, own), tuple(range(self.flow.sizes[block]))
+            makes = [o for o in range(len(work.outputs)) if linearised.depends(o, every)]
+            outputs = [
+                targets[o] if o in targets else self.new((len(each), *self.memory[work.outputs[o]])) for o in makes
+            ]
+            changes = [self.tangents[work.inputs[k]][block] if k in own else self.zeros(self.size(work.inputs[k]))
+                       for k in sorted(every)]  # fmt: skip
+            parts = *(None for _ in pairs), *(each if k in own else None for k in sorted(every)), *(each for _ in makes)
+            inputs = *(rows[pair] for pair in pairs), *changes
+            self.works.append(TableCall(program, inputs, tuple(outputs), parts, (False,) * len(makes), len(each)))
+
+    def _directions(self, call: _Linear, block: Block, own: Set, part: LinearPart) -> None:
         """Append the table of a linear part along the directions of a block."""
-        n, inputs = self.flow.sizes[block], len(work.inputs)
-        both = [(d, row) for row in range(rows) for d in range(n)]
-        names: list[str] = [coefficients]
+        work, n, inputs = call.work, self.flow.sizes[block], len(call.work.inputs)
+        both = [(d, row) for row in range(call.rows) for d in range(n)]
+        names: list[str] = [call.coefficients]
         places: list[tuple[int, ...] | None] = [tuple(row for _, row in both)]
 
         def place(k: int, name: str, slot: int) -> tuple[int, ...]:
             count = self.size(name) // slot if slot else 0
-            if parts[k] is None:
+            if call.parts[k] is None:
                 return tuple(d for d, _ in both)
-            return tuple(d * count + parts[k][row] for d, row in both)
+            return tuple(d * count + call.parts[k][row] for d, row in both)
 
         for k in part.reads:
             name, slot = work.inputs[k], len(work.program.inputs[k].entries)
-            if k in own:
-                names.append(self.tangents[name][block])
-                places.append(place(k, name, slot))
-            else:
-                names.append(self.zeros(slot))
-                places.append(None)
-        outputs, is_added = [], []
+            names.append(self.tangents[name][block] if k in own else self.zeros(slot))
+            places.append(place(k, name, slot) if k in own else None)
+        targets, outputs = self._targets(call, block, own), []
         for k in part.makes:
             name, slot = work.outputs[k], len(work.program.outputs[k].entries)
-            outputs.append(tangent := self.new((n, *self.memory[name])))
+            outputs.append(targets[k] if k in targets else self.new((n, *self.memory[name])))
             places.append(place(inputs + k, name, slot))
-            is_added.append(bool(added) and added[k])
-            if linearised.depends(k, own):
-                self.tangents.setdefault(name, {})[block] = tangent
-        table = tuple(names), tuple(outputs), tuple(places), tuple(is_added)
-        when = self._repeated(work.when, n, rows) if isinstance(work, TableCall) and work.when else ""
+        is_added = tuple(bool(call.added) and call.added[k] for k in part.makes)
+        when = self._repeated(work.when, n, call.rows) if isinstance(work, TableCall) and work.when else ""
+        table = tuple(names), tuple(outputs), tuple(places), is_added
         self.works.append(TableCall(part.program, *table, len(both), when))
 
     def _repeated(self, when: str, n: int, rows: int) -> str:
@@ -281,7 +351,9 @@ class TangentRecipe:
             terms.append(self.new((n, *self.memory[name])))
             pair = own[local], known[x][block]
             works.append(TableCall(program, pair, (terms[-1],), columns, (True,), len(parts)))
-        total = self.program(("sum", size, len(terms)), partial(_sum, size), {f"x{k}": (size,) for k in range(len(terms))})
+        total = self.program(
+            ("sum", size, len(terms)), partial(_sum, size), {f"x{k}": (size,) for k in range(len(terms))}
+        )
         works.append(TableCall(total, tuple(terms), (target,), (each,) * (len(terms) + 1), (False,), n))
         return works
 
