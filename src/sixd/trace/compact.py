@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sixd.trace.recipe import Recipe, Repeated, Work, reads_of, renamed, written_by
+from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Work, reads_of, renamed, written_by
 
 _LARGER = 1.3  # than an array: an unused array that it may take the place of
 
@@ -120,6 +120,8 @@ class _Compaction:
                 self.find(work.works)
                 self.fixed = before
                 self.exact.update(work.inputs, work.outputs, work.results)
+            elif isinstance(work, ProgramCall):
+                self.exact.update(work.inputs)
             for name in {self.place[name] for name in names_of(work)}:
                 uses[name].append(i)
         order = sorted((min(at), max(at), name) for name, at in uses.items() if name not in self.fixed)

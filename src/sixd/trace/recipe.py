@@ -203,11 +203,11 @@ class Recipe:
 
     def _run_table(self, work: TableCall, memory: dict[str, Array], batch: Shape) -> None:
         inputs = [memory[name] for name in work.inputs]
-        outputs = [
-            memory[name].copy() if name in memory and not (is_added or work.when)
-            else np.zeros((*batch, math.prod(self.memory[name])))
-            for name, is_added in zip(work.outputs, work.added, strict=True)
-        ]  # fmt: skip
+        outputs = []
+        for name, is_added in zip(work.outputs, work.added, strict=True):
+            before, size = memory.get(name), math.prod(self.memory[name])
+            keeps = before is not None and before.shape[-1] == size and not (is_added or work.when)
+            outputs.append(np.array(before) if keeps else np.zeros((*batch, size)))
         first, last = work.starts[: len(inputs)], work.starts[len(inputs) :]
         for row in range(work.rows):
             own = [

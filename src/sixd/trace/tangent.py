@@ -54,6 +54,7 @@ class TangentRecipe:
         self.tangents: Tangents = {}
         self._known: dict[Any, str] = {}
         self._programs: dict[Any, Program] = {}
+        self._is_smooth = False  # within a smooth function
 
     def follow(self, works: Sequence[Work], seeds: Mapping[Block, tuple[int, Mapping[str, str]]]) -> None:
         """Append the works with their tangents."""
@@ -188,9 +189,12 @@ class TangentRecipe:
             self.works.append(TableCall(part.program, inputs, outputs, parts, (False,) * len(outputs), len(group)))
 
     def _is_worth_a_jacobian(self, call: _Linear, sets: Mapping[Block, Set]) -> bool:
-        """Whether the Jacobian of a call, and products with it, take fewer operations than its linear part."""
+        """Whether the Jacobian of a call, and products with it, take fewer operations than its linear part.
+
+        Not in smooth functions: they solve stiff systems, of which an inverse loses 8 digits (anymal in an impact).
+        """
         linearised = call.linearised
-        if isinstance(call.work, TableCall):
+        if isinstance(call.work, TableCall) or self._is_smooth:
             return False
         counts = {block: self.flow.sizes[block] for block in sets}
         alone = sum(linearised.operations(linearised.mask(own)) * counts[block] for block, own in sets.items())
@@ -367,7 +371,9 @@ class TangentRecipe:
             return
         local = {name: {block: self.unit(self.size(name))} for name, block in plan.own.items()}
         self.tangents |= local
+        outer, self._is_smooth = self._is_smooth, True
         self._follow(recipe.works)
+        self._is_smooth = outer
         ends = dict(zip(work.outputs, recipe.results, strict=True))
         if plan.own:
             self._fixed_point(plan, ends)

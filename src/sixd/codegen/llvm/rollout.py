@@ -215,10 +215,11 @@ class Works:
             return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
 
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s != t]
-        for source, target in [(s, t) for s, t in pairs if self.count[s] >= _LONG and s not in targets]:
-            self._copy_long(source, target, rows)
-        pairs = [(s, t) for s, t in pairs if self.count[s] < _LONG or s in targets]
         early = {s: read(s, t) for s, t in pairs if s in targets}
+        long = [(s, t) for s, t in pairs if self.count[s] >= _LONG and s not in early]
+        for source, target in long:
+            self._copy_long(source, target, rows)
+        pairs = [pair for pair in pairs if pair not in long]
         for source, target in pairs:
             for j, value in enumerate(early[source] if source in early else read(source, target)):
                 self.put(value, self.start[target] + j)
