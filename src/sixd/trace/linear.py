@@ -241,6 +241,11 @@ def covering(parts: Mapping[Set, int], linearised: Linearised) -> dict[Set, Set]
     """
     kept: list[Set] = []
     chosen: dict[Set, Set] = {}
+    every = frozenset[int]().union(*parts)
+    if sum(linearised.operations(linearised.mask(own)) for own in parts) > linearised.operations(
+        linearised.mask(every)
+    ):
+        kept.append(every)
     for own in sorted(parts, key=lambda own: (-len(own), sorted(own))):
         candidates = [other for other in kept if own <= other]
         if candidates:

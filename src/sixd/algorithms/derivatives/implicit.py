@@ -48,9 +48,7 @@ def held(x: Array, change: Scalar = 0) -> Array:
     return np.asarray(object_map(lambda a, b: a.held(b) if hasattr(a, "held") else a, x, change))
 
 
-def missing_force(
-    system: System, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Array | None = None
-) -> Array:
+def missing_force(system: System, q: Array, qd: Array, qdd: Array, tau: Array, f_ext: Array | None = None) -> Array:
     """An array with the derivatives of tau - ID(q, qd, qdd), qdd held.
 
     Along many directions those of ID of a tree are products with its matrices, which are computed once: 0.2 times the
@@ -69,11 +67,10 @@ def missing_force(
 
 def forward_dynamics(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> Array:
     """qdd = M⁻¹ (tau - h), with ∂qdd = M⁻¹ ∂(tau - ID(q, qd, qdd)), qdd held."""
-    qdd = aba(model, q, qd, tau, f_ext=f_ext)
-    missing = missing_force(model, q, qd, qdd, tau, f_ext)
     if is_forward(q, qd, tau):  # a factored M takes half of the operations of a direction
-        return held(qdd, held_metric(dynamics.mass_metric(model, q)).solve(missing))
-    return held(qdd, _solve(model, q, missing))
+        return factored_forward_dynamics(model, q, qd, tau, **({} if f_ext is None else {"f_ext": f_ext}))
+    qdd = aba(model, q, qd, tau, f_ext=f_ext)
+    return held(qdd, _solve(model, q, missing_force(model, q, qd, qdd, tau, f_ext)))
 
 
 def factored_forward_dynamics(system: System, q: Array, qd: Array, tau: Array, **force: Array) -> Array:

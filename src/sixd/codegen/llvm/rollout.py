@@ -17,7 +17,8 @@ from typing import Any, Protocol
 from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop, row_addresses
-from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
+from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
+from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
 from sixd.trace.program import Program
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in
@@ -25,6 +26,7 @@ from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, ca
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
 ROLLED_FROM = 12_000
+_ON_STACK = 1 << 18  # bytes of memory; more comes from the heap
 _LONG = 64  # entries of an array that is copied in a loop
 HEAD = 2  # arrays before those of the recipe: the number of records, and the steps before each
 
@@ -33,7 +35,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     """The LLVM module with ``loop``."""
     module = Module(has_fma)
     type, one = Type(KINDS[dtype], lanes), Type(KINDS[dtype])
-    works = Works(module, recipe, type)
+    works = Works(module, recipe, type, may_be_on_heap=True)
     code = works.code
 
     def number(address: Value) -> Value:
@@ -43,6 +45,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     records = number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
     counts = code.load(POINTER, code.at("%rows_of", 8 * lanes), "align 8")
     write_rollout(works, HEAD, records, lambda record: number(code.at(counts, record * one.bytes)))
+    works.free()
     code.do("ret i1 false")
     head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
     module.define("vector", f"{head} {ATTRIBUTES}", code)
@@ -159,6 +162,7 @@ class Works:
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
         write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
+        may_be_on_heap: bool = False,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
         self.code, self.write_body = FunctionBody(module), write
@@ -178,9 +182,33 @@ class Works:
         self.spare = end
         self.end = end + max((sum(len(slot.entries) for slot in call.program.outputs) for call in added), default=0)
         self.blocks = sorted({0, *starts, end}) if apart else [0]
+        self.on_heap = may_be_on_heap and self.end * type.bytes > _ON_STACK
+        if self.on_heap:
+            self._allocate()
+            return
         for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
             size = (after - first) * type.bytes
             self.code.first_lines.append(f"  %memory{k} = alloca [{size} x i8], align {type.bytes}")
+
+    def _allocate(self) -> None:
+        """Take the memory from the heap; if there is none, count that and return."""
+        code = self.code
+        block = code.emit(
+            POINTER, f"call ptr {context_word(code, 'malloc').text}(i64 {self.end * self.type.bytes + LINE})"
+        )
+        code.do(f"br {block.compare('eq', 0)}, label %none, label %got")
+        code.begin("none")
+        code.emit(WORD, f"atomicrmw add {code.at('%context', offset('count'))}, i64 {NO_MEMORY} monotonic")
+        code.do("ret i1 true")
+        code.begin("got")
+        line = (code.emit(WORD, f"ptrtoint {block} to i64") + (LINE - 1)) & -LINE
+        code.do(f"%memory0 = inttoptr {line} to ptr")
+        self.block = block
+
+    def free(self) -> None:
+        """Give memory from the heap back."""
+        if self.on_heap:
+            self.code.do(f"call void {context_word(self.code, 'free').text}({self.block})")
 
     def at(self, entry: int) -> Value:
         """The address of an entry of the memory."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.gc_pause import PAUSED
 from sixd.runtime.routine import Rollout
 from sixd.simulation.gradients.adjoint_steps import TAU, forward_step, from_tangent, kept_with
 from sixd.simulation.problem import Problem
@@ -40,7 +41,7 @@ def step_matrices(problem: Problem, method: str, dtype: str) -> StepMatrices:
     of users' own classes act, which may change."""
 
     def make() -> StepMatrices:
-        with watched(f"compiling {problem.where} for {problem.system.name!r}"):
+        with watched(f"compiling {problem.where} for {problem.system.name!r}"), PAUSED:
             recipe = matrices_recipe(problem, method, dtype)
             key, name = recipe_key(recipe, dtype), problem.system.name
             code = make_rollout(recipe, key, problem.where, method, name, dtype)
@@ -111,7 +112,7 @@ def _ended(problem: Problem, step: Recipe, tangents: TangentRecipe, block: str, 
         parts = [given.pop(0) if t is not None else np.zeros(step.memory[x], dtype=int) for t, x in zip(of, known)]
         return np.concatenate([F @ parts[0], *parts[1:]])
 
-    program = trace(row, shapes, dtype)
+    program = tangents.program(("ended", *shapes), row, shapes)
     name = f"by {block}"
     tangents.memory[name] = (n, 2 * system.nv + nu)
     each = tuple(range(n))
