@@ -221,8 +221,12 @@ def with_matrix(outputs: Array, *inputs: Array) -> Array:
     graph = next(x.graph for x in outputs.ravel() if isinstance(x, Expr))
     entries = [x for array in inputs for x in np.ravel(array)]
     table = jacobian(graph.entries(outputs), entries)
-    along = [sum(d.held() * x if isinstance(d, Expr) else d * x for d, x in zip(row, entries, strict=True) if not is_zero(d))
-             for row in table]  # fmt: skip
+
+    def product(row: Array) -> Any:
+        pairs = ((d.held() if isinstance(d, Expr) else d, x) for d, x in zip(row, entries, strict=True))
+        return sum(d * x for d, x in pairs if not is_zero(d))
+
+    along = [product(row) for row in table]
     held = [graph.lift(y).held(d) for y, d in zip(outputs.ravel(), along, strict=True)]
     return object_array(held, outputs.shape)
 

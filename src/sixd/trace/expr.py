@@ -43,7 +43,7 @@ class Graph:
         self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
         self._constants: dict[float, Expr] = {}
-        # whether functions that divide by a matrix define their derivatives implicitly; "forward": along many directions
+        # whether functions that divide by a matrix define their derivatives implicitly; "forward": for many directions
         self.implicit: bool | str = False
 
     def visit(self, loop: int, body: int) -> None:

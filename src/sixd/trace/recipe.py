@@ -134,8 +134,10 @@ def renamed(work: Work, to: Mapping[str, str]) -> Work:
             reads=names(work.reads), tape=names(work.tape), made=to[work.made] if work.made else "",
             rewinds=tuple((to[a], to[b]) for a, b in work.rewinds),
         )  # fmt: skip
-    changed = replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
-    return replace(changed, when=to[work.when]) if isinstance(changed, TableCall) and changed.when else changed
+    if isinstance(work, ProgramCall):
+        return replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
+    when = to[work.when] if work.when else ""
+    return replace(work, inputs=names(work.inputs), outputs=names(work.outputs), when=when)
 
 
 @dataclass(frozen=True, eq=False)

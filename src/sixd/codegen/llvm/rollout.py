@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
-from sixd.codegen.llvm.loop import define_loop, row_addresses
+from sixd.codegen.llvm.loop import define_loop
 from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
 from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
-from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
+from sixd.codegen.llvm.row_access import RowAccess, VectorRows
+from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in
 
@@ -90,60 +91,6 @@ def _write_program(
     write(program, code, type, entries)
 
 
-class RowAccess(Protocol):
-    """Access to the rows of the arrays of a function, by the number k of the array, and to their records."""
-
-    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
-        """Load the entries of a record of array k, which has ``count`` of them."""
-
-    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
-        """Store the entries ``get(0)``, ``get(1)``, … of a record of array k."""
-
-    def count_once(self) -> Value:
-        """1 in the code that counts for a row, 0 if the row is computed once more."""
-
-
-class _VectorRows:
-    """A vector of rows, whose addresses are in the table ``%rows_of``."""
-
-    def __init__(self, code: FunctionBody, type: Type) -> None:
-        self.code, self.type, self.size = code, type, Type(type.kind).bytes
-
-    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
-        rows = self._rows(k, record, count)
-        for first, width in tiles(count, self.type.lanes):
-            yield from load_tile(self.code, rows, self.type, width, first * self.size, self.size)
-
-    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
-        rows = self._rows(k, record, count)
-        for first, width in tiles(count, self.type.lanes):
-            parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
-            store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
-
-    def store_long(self, k: int, record: Value | int, count: int, address: Value) -> None:
-        """Store the entries at an address as a record of array k, most of them in a loop."""
-        code, type = self.code, self.type
-        rows, lanes = self._rows(k, record, count), type.lanes
-
-        def tile(first: Value, width: int) -> None:
-            entries = [code.load(type, code.at(address, (first + j) * type.bytes), f"align {type.bytes}")
-                       for j in range(width)]  # fmt: skip
-            for row, x in zip(rows, rows_of_tile(code, entries), strict=True):
-                store_rows(code, [(code.at(row, first * self.size), 0, x)], f"align {self.size}")
-
-        code.repeat(code.const(count // lanes, WORD), lambda n: tile(n * lanes, lanes))
-        at = count // lanes * lanes
-        for first, width in tiles(count - at, lanes):
-            tile(code.const(at + first, WORD), width)
-
-    def count_once(self) -> Value:
-        return self.code.const(1, WORD)
-
-    def _rows(self, k: int, record: Value | int, count: int) -> list[Value]:
-        rows = row_addresses(self.code, k, self.type.lanes)
-        return [self.code.at(row, record * (count * self.size)) for row in rows]
-
-
 class Works:
     """The calls of a recipe in a function, and its arrays in the function's memory, where every entry is a vector.
 
@@ -158,7 +105,7 @@ class Works:
         module: Module,
         recipe: Recipe,
         type: Type,
-        rows: Callable[[FunctionBody, Type], RowAccess] = _VectorRows,
+        rows: Callable[[FunctionBody, Type], RowAccess] = VectorRows,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
         write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
@@ -230,7 +177,7 @@ class Works:
 
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
-        if self.count[name] >= _LONG and isinstance(self.rows, _VectorRows):
+        if self.count[name] >= _LONG and isinstance(self.rows, VectorRows):
             self.rows.store_long(k, record, self.count[name], self.at(self.start[name]))
         else:
             self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))

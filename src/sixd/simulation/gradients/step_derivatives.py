@@ -74,7 +74,7 @@ def _states(where: str, setup: Setup, u: ArrayLike | None) -> Array:
 
 
 def _matrices(setup: Setup, made: StepMatrices, method: str, h: float, t: float) -> StepDerivatives:
-    system, dtype, rows = setup.problem.system, setup.dtype, setup.rows
+    system, dtype = setup.problem.system, setup.dtype
     nv, n = system.nv, 2 * system.nv + setup.problem.nu
     named = {f"constant {name}": x for name, x in setup.constants.items()}
     named |= {"h": np.array([h], dtype), "start": np.array([t], dtype), **start_of(setup, method, momenta=False)}

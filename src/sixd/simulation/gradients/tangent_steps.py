@@ -1,6 +1,6 @@
 """Steps with their tangents: compiled code of the matrices of one step.
 
-The step is that of a simulation on velocities, with joint forces tau. Its tangents (``sixd.trace.tangent``) are along
+The step is that of a simulation on velocities, with joint forces tau. Its tangents (``sixd.trace.tangents``) are along
 changes of q in the tangent space, of qd, of the states u of force elements, and of tau.
 """
 
@@ -20,8 +20,8 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import ProgramCall, Recipe, TableCall
-from sixd.trace.compact import compact, needed_works
-from sixd.trace.tangent import TangentRecipe
+from sixd.trace.tangents.compact import compact, needed_works
+from sixd.trace.tangents.tangent_recipe import TangentRecipe
 
 BLOCKS = {"q": "q", "qd": "qd", "u": "u", "tau": TAU}  # of directions, and the arrays that they change
 
@@ -55,14 +55,14 @@ def matrices_recipe(problem: Problem, method: str, dtype: str) -> Recipe:
     step = forward_step(problem, method, dtype, None)
     tangents = TangentRecipe(step.memory, dtype)
     n = {block: problem.nu if block == "u" else problem.system.nv for block in BLOCKS}
-    seeds = {block: (n[block], {BLOCKS[block]: tangents.unit(n[block])}) for block in BLOCKS if n[block]}
+    seeds = {block: (n[block], {BLOCKS[block]: tangents.arrays.unit(n[block])}) for block in BLOCKS if n[block]}
     seeds["q"] = n["q"], {"q": _tangent_space(problem, tangents, dtype)}
     tangents.follow(step.works, seeds)
     recorded = tuple(_ended(problem, step, tangents, block, n[block], dtype) for block in seeds)
     if UNSOLVED in step.state:
         recorded = *recorded, step.results[step.state.index(UNSOLVED)]
-    works = needed_works([*tangents.first, *tangents.works], {*recorded})
-    return compact(Recipe(tangents.memory, (), step.inputs, tuple(works), (), recorded=recorded))
+    works = needed_works([*tangents.arrays.first, *tangents.works], {*recorded})
+    return compact(Recipe(tangents.arrays.memory, (), step.inputs, tuple(works), (), recorded=recorded))
 
 
 def _tangent_space(problem: Problem, tangents: TangentRecipe, dtype: str) -> str:
@@ -74,15 +74,15 @@ def _tangent_space(problem: Problem, tangents: TangentRecipe, dtype: str) -> str
 
     program = trace(rates, {"q": (system.nq,)}, dtype)
     if _is_unit(program):
-        return tangents.unit(system.nv)
-    name = tangents.new((system.nv, system.nq))
-    tangents.first.append(ProgramCall(program, ("q",), (name,)))
+        return tangents.arrays.unit(system.nv)
+    name = tangents.arrays.new((system.nv, system.nq))
+    tangents.arrays.first.append(ProgramCall(program, ("q",), (name,)))
     return name
 
 
 def _is_unit(program: Program) -> bool:
     (slot,) = program.outputs
-    unit = np.eye(*slot.shape).ravel()
+    unit = np.eye(slot.shape[0], slot.shape[1]).ravel()
     return len(unit) == len(slot.entries) and all(e.is_value(x) for e, x in zip(slot.entries, unit, strict=True))
 
 
@@ -94,14 +94,14 @@ def _ended(problem: Problem, step: Recipe, tangents: TangentRecipe, block: str, 
     known = [after[name] for name in ("q", "qd", "u")][: 3 if nu else 2]
     of = [tangents.tangents.get(name, {}).get(block) for name in known]
     names = [t for t in of if t is not None]
-    shapes = {f"d{k}": tangents.memory[known[k]] for k, t in enumerate(of) if t is not None}
+    shapes = {f"d{k}": tangents.arrays.memory[known[k]] for k, t in enumerate(of) if t is not None}
     (entries,) = (slot.entries for slot in place.outputs)
     constant = all(e.is_const for e in entries)
     matrix = np.array([e.value if e.is_const else 0 for e in entries], dtype=object).reshape(place.outputs[0].shape)
     if not constant:
         key = "displacement"
         if key not in tangents.tangents:
-            tangents.tangents[key] = {"": tangents.new(place.outputs[0].shape)}
+            tangents.tangents[key] = {"": tangents.arrays.new(place.outputs[0].shape)}
             tangents.works.append(ProgramCall(place, (after["q"],), (tangents.tangents[key][""],)))
         names = [tangents.tangents[key][""], *names]
         shapes = {"F": place.outputs[0].shape, **shapes}
@@ -109,12 +109,15 @@ def _ended(problem: Problem, step: Recipe, tangents: TangentRecipe, block: str, 
     def row(*arrays: Array) -> Array:
         given = list(arrays)
         F = matrix if constant else given.pop(0)
-        parts = [given.pop(0) if t is not None else np.zeros(step.memory[x], dtype=int) for t, x in zip(of, known)]
+        parts = [
+            given.pop(0) if t is not None else np.zeros(step.memory[x], dtype=int)
+            for t, x in zip(of, known, strict=True)
+        ]
         return np.concatenate([F @ parts[0], *parts[1:]])
 
-    program = tangents.program(("ended", *shapes), row, shapes)
+    program = tangents.arrays.program(("ended", *shapes), row, shapes)
     name = f"by {block}"
-    tangents.memory[name] = (n, 2 * system.nv + nu)
+    tangents.arrays.memory[name] = (n, 2 * system.nv + nu)
     each = tuple(range(n))
     parts = *(() if constant else (None,)), *(each for t in of if t is not None), each
     tangents.works.append(TableCall(program, tuple(names), (name,), parts, (False,), n))

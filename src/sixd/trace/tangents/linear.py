@@ -95,7 +95,7 @@ class Linearised:
 
     def depends(self, output: int, inputs: Collection[int]) -> bool:
         """Whether an output changes if one of these inputs does."""
-        return bool(self.whole[output] & self.mask(k for k in inputs if k in self.bits))
+        return bool(self.whole[output] & self.mask([k for k in inputs if k in self.bits]))
 
     def operations(self, mask: int) -> int:
         """The number of operations along changes of these entries."""
@@ -121,7 +121,7 @@ class Linearised:
         bits = self.bits[k]
         if self.operations(self.inputs_mask[k]) < _SMALL:
             return [tuple(range(len(bits)))]
-        groups = [(j,) for j in range(len(bits))]
+        groups: list[tuple[int, ...]] = [(j,) for j in range(len(bits))]
 
         def cost(group: tuple[int, ...]) -> int:
             return (self.operations(sum(bits[j] for j in group)) + _CALL) * (len(group) + _CODE)

@@ -53,7 +53,7 @@ def _needed_loop(work: Repeated, needed: set[str]) -> Repeated | None:
 def names_of(work: Work) -> set[str]:
     """All arrays of a work."""
     if not isinstance(work, Repeated):
-        return {*work.inputs, *work.outputs, *([work.when] if getattr(work, "when", "") else [])}
+        return {*reads_of(work), *work.outputs}
     own = {*reads_of(work), *written_by(work), *work.inputs, *work.results}
     return own.union(*map(names_of, work.works)) - {""}
 

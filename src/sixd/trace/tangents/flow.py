@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sixd.trace.linear import Linearised, Set
 from sixd.trace.program import Program
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work, reads_of, renamed
+from sixd.trace.tangents.linear import Linearised, Set
 
 Block = str
 Blocks = frozenset[Block]

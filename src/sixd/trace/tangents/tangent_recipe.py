@@ -9,7 +9,6 @@ by its smooth function.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.spatial.scalar import where
-from sixd.trace.flow import Block, Flow, LoopPlan, sets_of
-from sixd.trace.linear import Linearised, LinearPart, Set, covering
-from sixd.trace.program import Program, trace
 from sixd.trace.recipe import ProgramCall, Repeated, Shape, TableCall, Work
+from sixd.trace.tangents.arrays import TangentArrays
+from sixd.trace.tangents.flow import Block, Flow, LoopPlan, sets_of
+from sixd.trace.tangents.linear import Linearised, LinearPart, Set, covering
 
 # times the operations of linear parts along all directions: a Jacobian and products with it must take less
 _LESS = 0.7
@@ -48,12 +47,9 @@ class TangentRecipe:
     """
 
     def __init__(self, memory: Mapping[str, Shape], dtype: str) -> None:
-        self.memory, self.dtype = dict(memory), dtype
+        self.arrays = TangentArrays(memory, dtype)
         self.works: list[Work] = []
-        self.first: list[Work] = []  # constants
         self.tangents: Tangents = {}
-        self._known: dict[Any, str] = {}
-        self._programs: dict[Any, Program] = {}
         self._is_smooth = False  # within a smooth function
 
     def follow(self, works: Sequence[Work], seeds: Mapping[Block, tuple[int, Mapping[str, str]]]) -> None:
@@ -62,9 +58,9 @@ class TangentRecipe:
         for block, (_, own) in seeds.items():
             for name, tangent in own.items():
                 self.tangents.setdefault(name, {})[block] = tangent
-        self.flow = Flow(self.memory, sizes, self.dtype)
+        self.flow = Flow(self.arrays.memory, sizes, self.arrays.dtype)
         self.flow.analyse(works, {name: frozenset(own) for name, own in self.tangents.items()})
-        self.memory |= self.flow.shapes
+        self.arrays.memory |= self.flow.shapes
         self.chosen = {key: covering(sets, self.flow.linearised[key]) for key, sets in self.flow.sets.items()}
         self._follow(works)
 
@@ -81,47 +77,6 @@ class TangentRecipe:
             else:
                 self._carrying_loop(work, self.flow.plans[id(work)])
 
-    # arrays ------------------------------------------------------------------------------------------
-
-    def new(self, shape: Shape) -> str:
-        """A new array of the memory."""
-        name = f"tangent {len(self.memory)}"
-        self.memory[name] = shape
-        return name
-
-    def unit(self, n: int) -> str:
-        """The unit matrix (n, n)."""
-        return self._constant(("unit", n), (n, n), tuple(k * (n + 1) for k in range(n)), 1.0)
-
-    def zeros(self, size: int) -> str:
-        """An array of zeros."""
-        return self._constant(("zeros", size), (size,), (0,), 0.0)
-
-    def _constant(self, key: Any, shape: Shape, entries: tuple[int, ...], value: float) -> str:
-        """An array with a value at some entries, else zeros: it is cleared by a loop, before they are added."""
-        if key not in self._known:
-            self._known[key] = name = self.new(shape)
-            one = self.program(("constant", value), lambda: value, {})
-            self.first.append(TableCall(one, (), (name,), (entries,), (True,), len(entries)))
-        return self._known[key]
-
-    def number(self, value: float) -> str:
-        """A number."""
-        if ("number", value) not in self._known:
-            self._known["number", value] = name = self.new(())
-            self.first.append(ProgramCall(self.program(("constant", value), lambda: value, {}), (), (name,)))
-        return self._known["number", value]
-
-    def program(self, key: Any, function: Any, shapes: Mapping[str, Shape]) -> Program:
-        """A program, made once for each key."""
-        if key not in self._programs:
-            self._programs[key] = trace(function, shapes, self.dtype)
-        return self._programs[key]
-
-    def size(self, name: str) -> int:
-        """The number of entries of an array."""
-        return math.prod(self.memory[name])
-
     # calls -------------------------------------------------------------------------------------------
 
     def _call(self, work: ProgramCall) -> None:
@@ -136,14 +91,14 @@ class TangentRecipe:
         """Append a call, or a table of calls, and tables of its linear part: for each block a row for each direction
         and row of the call."""
         linearised = self.flow.linearised.get(id(work.program))
-        has = [list(self.tangents.get(name, {})) if self.size(name) else [] for name in work.inputs]
+        has = [list(self.tangents.get(name, {})) if self.arrays.size(name) else [] for name in work.inputs]
         sets = {} if linearised is None else sets_of(linearised, has)
         for name in work.outputs:
             self.tangents.pop(name, None)
         if linearised is None or not sets:
             self.works.append(work)
             return
-        coefficients = self.new((rows, len(linearised.coefficients)))
+        coefficients = self.arrays.new((rows, len(linearised.coefficients)))
         outputs = *work.outputs, coefficients
         if isinstance(work, TableCall):
             more = (*parts, tuple(range(rows))), (*added, False)
@@ -155,7 +110,7 @@ class TangentRecipe:
         rest = {block: own for block, own in sets.items() if units[block] is None}
         for block, k in units.items():
             if k is not None:
-                self._along_units(call, k, self._targets(call, block, {k}))
+                self._along_units(call, k, self._targets(call, block, frozenset([k])))
         if rest and self._is_worth_a_jacobian(call, rest):
             self._by_jacobian(call, rest)
             return
@@ -169,14 +124,14 @@ class TangentRecipe:
             return None
         (k,) = own
         name = call.work.inputs[k]
-        return k if self.tangents[name][block] == self._known.get(("unit", self.size(name))) else None
+        return k if self.arrays.is_unit(self.tangents[name][block], self.arrays.size(name)) else None
 
     def _targets(self, call: _Linear, block: Block, own: Set) -> dict[int, str]:
         """New arrays for the tangents of the outputs that change along a block."""
         n, targets = self.flow.sizes[block], {}
         for k, name in enumerate(call.work.outputs):
             if call.linearised.depends(k, own):
-                targets[k] = self.tangents.setdefault(name, {})[block] = self.new((n, *self.memory[name]))
+                targets[k] = self.tangents.setdefault(name, {})[block] = self.arrays.new((n, *self.arrays.memory[name]))
         return targets
 
     def _along_units(self, call: _Linear, k: int, targets: Mapping[int, str]) -> None:
@@ -184,7 +139,7 @@ class TangentRecipe:
         for group in call.linearised.groups[k]:
             part = call.linearised.unit_part(k, group)
             each = tuple(range(len(group)))
-            inputs, outputs = (call.coefficients, self.unit(len(group))), tuple(targets[o] for o in part.makes)
+            inputs, outputs = (call.coefficients, self.arrays.unit(len(group))), tuple(targets[o] for o in part.makes)
             parts = (None, each, *(group for _ in part.makes))
             self.works.append(TableCall(part.program, inputs, outputs, parts, (False,) * len(outputs), len(group)))
 
@@ -207,21 +162,25 @@ class TangentRecipe:
         work, linearised, every = call.work, call.linearised, frozenset[int]().union(*sets.values())
         rows: dict[tuple[int, int], str] = {}
         for k in sorted(every):
-            own = {
-                o: self.new((self.size(work.inputs[k]), *self.memory[name]))
+            mine = {
+                o: self.arrays.new((self.arrays.size(work.inputs[k]), *self.arrays.memory[name]))
                 for o, name in enumerate(work.outputs) if linearised.depends(o, {k})
             }  # fmt: skip
-            self._along_units(call, k, own)
-            rows |= {(k, o): name for o, name in own.items()}
+            self._along_units(call, k, mine)
+            rows |= {(k, o): name for o, name in mine.items()}
         program, pairs = linearised.product(every)
         for block, own in sets.items():
             targets, each = self._targets(call, block, own), tuple(range(self.flow.sizes[block]))
             makes = [o for o in range(len(work.outputs)) if linearised.depends(o, every)]
             outputs = [
-                targets[o] if o in targets else self.new((len(each), *self.memory[work.outputs[o]])) for o in makes
+                targets[o] if o in targets else self.arrays.new((len(each), *self.arrays.memory[work.outputs[o]]))
+                for o in makes
             ]
-            changes = [self.tangents[work.inputs[k]][block] if k in own else self.zeros(self.size(work.inputs[k]))
-                       for k in sorted(every)]  # fmt: skip
+            read = [(k, work.inputs[k]) for k in sorted(every)]
+            changes = [
+                self.tangents[name][block] if k in own else self.arrays.zeros(self.arrays.size(name))
+                for k, name in read
+            ]
             parts = *(None for _ in pairs), *(each if k in own else None for k in sorted(every)), *(each for _ in makes)
             inputs = *(rows[pair] for pair in pairs), *changes
             self.works.append(TableCall(program, inputs, tuple(outputs), parts, (False,) * len(makes), len(each)))
@@ -234,19 +193,19 @@ class TangentRecipe:
         places: list[tuple[int, ...] | None] = [tuple(row for _, row in both)]
 
         def place(k: int, name: str, slot: int) -> tuple[int, ...]:
-            count = self.size(name) // slot if slot else 0
+            count = self.arrays.size(name) // slot if slot else 0
             if call.parts[k] is None:
                 return tuple(d for d, _ in both)
             return tuple(d * count + call.parts[k][row] for d, row in both)
 
         for k in part.reads:
             name, slot = work.inputs[k], len(work.program.inputs[k].entries)
-            names.append(self.tangents[name][block] if k in own else self.zeros(slot))
+            names.append(self.tangents[name][block] if k in own else self.arrays.zeros(slot))
             places.append(place(k, name, slot) if k in own else None)
         targets, outputs = self._targets(call, block, own), []
         for k in part.makes:
             name, slot = work.outputs[k], len(work.program.outputs[k].entries)
-            outputs.append(targets[k] if k in targets else self.new((n, *self.memory[name])))
+            outputs.append(targets[k] if k in targets else self.arrays.new((n, *self.arrays.memory[name])))
             places.append(place(inputs + k, name, slot))
         is_added = tuple(bool(call.added) and call.added[k] for k in part.makes)
         when = self._repeated(work.when, n, call.rows) if isinstance(work, TableCall) and work.when else ""
@@ -255,8 +214,8 @@ class TangentRecipe:
 
     def _repeated(self, when: str, n: int, rows: int) -> str:
         """The condition of each row of a table, for n directions of each."""
-        copy = self.program("copy", lambda x: x, {"x": ()})
-        name, parts = self.new((rows * n,)), (tuple(k // n for k in range(rows * n)), tuple(range(rows * n)))
+        copy = self.arrays.program("copy", lambda x: x, {"x": ()})
+        name, parts = self.arrays.new((rows * n,)), (tuple(k // n for k in range(rows * n)), tuple(range(rows * n)))
         self.works.append(TableCall(copy, (when,), (name,), parts, (False,), rows * n))
         return name
 
@@ -273,7 +232,7 @@ class TangentRecipe:
     def _carrying_loop(self, work: Repeated, plan: LoopPlan) -> None:
         """Append a loop whose state has tangents, which it carries along."""
         state = [
-            (name, block, self.new((self.flow.sizes[block], *self.memory[name])))
+            (name, block, self.arrays.new((self.flow.sizes[block], *self.arrays.memory[name])))
             for name, own in plan.blocks.items()
             for block in sorted(own)
         ]
@@ -298,7 +257,7 @@ class TangentRecipe:
     def _tangent(self, name: str, block: Block, like: str) -> str:
         """The tangents of an array along a block; zeros if it does not change."""
         found = self.tangents.get(name, {}).get(block)
-        return self.zeros(self.flow.sizes[block] * self.size(like)) if found is None else found
+        return self.arrays.zeros(self.flow.sizes[block] * self.arrays.size(like)) if found is None else found
 
     def _chained_loop(self, work: Repeated, plan: LoopPlan) -> None:
         """Append a loop whose iterations are differentiated with respect to their own state, along unit directions: the
@@ -307,17 +266,20 @@ class TangentRecipe:
         ends = dict(zip(work.outputs, work.results, strict=True))
         before: Tangents = {name: {} for name in work.outputs}
         for name, blocks in plan.blocks.items():
-            before[name] = {block: self.new((self.flow.sizes[block], *self.memory[name])) for block in sorted(blocks)}
+            before[name] = {
+                block: self.arrays.new((self.flow.sizes[block], *self.arrays.memory[name])) for block in sorted(blocks)
+            }
         begun = {name: dict(self.tangents.get(starts[name], {})) for name in work.outputs}
         local: Tangents = {
-            name: {plan.own[name]: self.unit(self.size(name))} if name in plan.own else {} for name in work.outputs
+            name: {plan.own[name]: self.arrays.unit(self.arrays.size(name))} if name in plan.own else {}
+            for name in work.outputs
         }
         inside = self._inside(work.works, local)
 
-        after: Tangents = {name: {block: self.new(self.memory[t]) for block, t in own.items()}
+        after: Tangents = {name: {block: self.arrays.new(self.arrays.memory[t]) for block, t in own.items()}
                            for name, own in before.items()}  # fmt: skip
-        first, is_later = self.new(()), self.new(())
-        negated = self.program("later", lambda x: 1 - x, {"first": ()})
+        first, is_later = self.arrays.new(()), self.arrays.new(())
+        negated = self.arrays.program("later", lambda x: 1 - x, {"first": ()})
         inside.append(ProgramCall(negated, (first,), (is_later,)))
         for when, known in ((first, begun), (is_later, before)):
             products = [
@@ -328,9 +290,9 @@ class TangentRecipe:
             ]
             inside.append(Repeated(tuple(products), (), (), (), 1, when))
         state = [(name, block) for name, own in before.items() for block in own]
-        inputs = (self.number(1.0), *(self._tangent(starts[name], block, name) for name, block in state))
+        inputs = (self.arrays.number(1.0), *(self._tangent(starts[name], block, name) for name, block in state))
         outputs = (first, *(before[name][block] for name, block in state))
-        results = (self.number(0.0), *(after[name][block] for name, block in state))
+        results = (self.arrays.number(0.0), *(after[name][block] for name, block in state))
         self._append_loop(work, inside, inputs, outputs, results)
         self.tangents |= before
 
@@ -338,24 +300,24 @@ class TangentRecipe:
         self, result: str, name: str, block: Block, target: str, plan: LoopPlan, known: Tangents
     ) -> list[TableCall]:
         """The products of the tangents of an iteration's result along its own state with those of that state."""
-        own, n, size = self.tangents.get(result, {}), self.flow.sizes[block], self.size(name)
+        own, n, size = self.tangents.get(result, {}), self.flow.sizes[block], self.arrays.size(name)
         each = tuple(range(n))
         works: list[TableCall] = []
         terms = [own[block]] if block in own else []
         for x, local in plan.own.items():
             if local not in own or block not in known[x]:
                 continue
-            if known[x][block] == self._known.get(("unit", n)):
+            if self.arrays.is_unit(known[x][block], n):
                 terms.append(own[local])  # a product with the unit matrix
                 continue
-            count = self.size(x)
-            program = self.program(("scaled", size), lambda row, x: row * x, {"row": (size,), "x": ()})
+            count = self.arrays.size(x)
+            program = self.arrays.program(("scaled", size), lambda row, x: row * x, {"row": (size,), "x": ()})
             parts = [(k, d * count + k, d) for d in range(n) for k in range(count)]
             columns = tuple(tuple(column) for column in zip(*parts, strict=True))
-            terms.append(self.new((n, *self.memory[name])))
+            terms.append(self.arrays.new((n, *self.arrays.memory[name])))
             pair = own[local], known[x][block]
             works.append(TableCall(program, pair, (terms[-1],), columns, (True,), len(parts)))
-        total = self.program(
+        total = self.arrays.program(
             ("sum", size, len(terms)), partial(_sum, size), {f"x{k}": (size,) for k in range(len(terms))}
         )
         works.append(TableCall(total, tuple(terms), (target,), (each,) * (len(terms) + 1), (False,), n))
@@ -369,7 +331,7 @@ class TangentRecipe:
             self.tangents[name] = {}
         if not any(plan.blocks.values()):
             return
-        local = {name: {block: self.unit(self.size(name))} for name, block in plan.own.items()}
+        local = {name: {block: self.arrays.unit(self.arrays.size(name))} for name, block in plan.own.items()}
         self.tangents |= local
         outer, self._is_smooth = self._is_smooth, True
         self._follow(recipe.works)
@@ -386,26 +348,28 @@ class TangentRecipe:
         the loop itself, until the change of dy no longer shrinks."""
         state = [(name, block) for name in plan.own for block in sorted(plan.blocks[name])]
         now: Tangents = {name: {} for name in plan.own}
-        inputs, results, works = [], [], []
+        inputs: list[str] = []
+        results: list[str] = []
+        works: list[Work] = []
         sizes: list[str] = []
         for name, block in state:
             inputs.append(self._tangent(ends[name], block, name))
-            now[name][block] = self.new((self.flow.sizes[block], *self.memory[name]))
+            now[name][block] = self.arrays.new((self.flow.sizes[block], *self.arrays.memory[name]))
         for name, block in state:
-            results.append(self.new((self.flow.sizes[block], *self.memory[name])))
+            results.append(self.arrays.new((self.flow.sizes[block], *self.arrays.memory[name])))
             works += self._chain(ends[name], name, block, results[-1], plan, now)
-            sizes.append(self.new((1,)))
-            shape, each = self.memory[name], tuple(range(self.flow.sizes[block]))
-            program = self.program(("distance", shape), _distance, {"new": shape, "old": shape})
+            sizes.append(self.arrays.new((1,)))
+            shape, each = self.arrays.memory[name], tuple(range(self.flow.sizes[block]))
+            program = self.arrays.program(("distance", shape), _distance, {"new": shape, "old": shape})
             pair, parts = (results[-1], now[name][block]), (each, each, tuple(0 for _ in each))
             works.append(TableCall(program, pair, (sizes[-1],), parts, (True,), len(each)))
-        left, done, left_after, done_after = (self.new(()) for _ in range(4))
+        left, done, left_after, done_after = (self.arrays.new(()) for _ in range(4))
         shapes: dict[str, Shape] = {"left": (), **{f"size{k}": (1,) for k in range(len(sizes))}}
-        program = self.program(("shrinks", len(sizes)), _shrinks, shapes)
+        program = self.arrays.program(("shrinks", len(sizes)), _shrinks, shapes)
         works.append(ProgramCall(program, (left, *sizes), (left_after, done_after)))
         self.works.append(
             Repeated(
-                tuple(works), (*inputs, self.number(np.inf), self.number(0.0)),
+                tuple(works), (*inputs, self.arrays.number(np.inf), self.arrays.number(0.0)),
                 (*(now[name][block] for name, block in state), left, done), (*results, left_after, done_after), _MOST,
             )
         )  # fmt: skip
