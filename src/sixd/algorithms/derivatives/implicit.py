@@ -67,10 +67,9 @@ def missing_force(system: System, q: Array, qd: Array, qdd: Array, tau: Array, f
 
 def forward_dynamics(model: Model, q: Array, qd: Array, tau: Array, *, f_ext: Array | None = None) -> Array:
     """qdd = M⁻¹ (tau - h), with ∂qdd = M⁻¹ ∂(tau - ID(q, qd, qdd)), qdd held."""
-    if is_forward(q, qd, tau):  # a factored M takes half of the operations of a direction
-        return factored_forward_dynamics(model, q, qd, tau, **({} if f_ext is None else {"f_ext": f_ext}))
     qdd = aba(model, q, qd, tau, f_ext=f_ext)
-    return held(qdd, _solve(model, q, missing_force(model, q, qd, qdd, tau, f_ext)))
+    missing = tau - rnea(model, q, qd, held(qdd), f_ext=f_ext)
+    return held(qdd, _solve(model, q, missing))
 
 
 def factored_forward_dynamics(system: System, q: Array, qd: Array, tau: Array, **force: Array) -> Array:

@@ -16,10 +16,9 @@ from typing import Any
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
-from sixd.codegen.llvm.loop import define_loop
+from sixd.codegen.llvm.loop import RowAccess, VectorRows, define_loop
 from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
 from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
-from sixd.codegen.llvm.row_access import RowAccess, VectorRows
 from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, calls_in

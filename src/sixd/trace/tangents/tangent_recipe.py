@@ -28,7 +28,7 @@ _MOST = 100  # iterations of the tangents of a fixed point; each reduces their e
 Tangents = dict[str, dict[Block, str]]  # of arrays, by block: names of arrays (directions, …)
 
 
-class _Linear(NamedTuple):
+class _LinearCall(NamedTuple):
     """A linearised call: its coefficients (rows, …), and the rows and parts of its table."""
 
     work: ProgramCall | TableCall
@@ -105,7 +105,7 @@ class TangentRecipe:
             self.works.append(TableCall(linearised.primal, work.inputs, outputs, *more, rows, work.when))
         else:
             self.works.append(ProgramCall(linearised.primal, work.inputs, outputs))
-        call = _Linear(work, linearised, coefficients, rows, parts, added)
+        call = _LinearCall(work, linearised, coefficients, rows, parts, added)
         units = {block: self._unit_input(call, block, own) for block, own in sets.items()}
         rest = {block: own for block, own in sets.items() if units[block] is None}
         for block, k in units.items():
@@ -118,7 +118,7 @@ class TangentRecipe:
         for block, own in rest.items():
             self._directions(call, block, own, linearised.part(chosen[own]))
 
-    def _unit_input(self, call: _Linear, block: Block, own: Set) -> int | None:
+    def _unit_input(self, call: _LinearCall, block: Block, own: Set) -> int | None:
         """The number of the only input that changes along a block, if it does along unit directions."""
         if len(own) != 1 or isinstance(call.work, TableCall):
             return None
@@ -126,7 +126,7 @@ class TangentRecipe:
         name = call.work.inputs[k]
         return k if self.arrays.is_unit(self.tangents[name][block], self.arrays.size(name)) else None
 
-    def _targets(self, call: _Linear, block: Block, own: Set) -> dict[int, str]:
+    def _targets(self, call: _LinearCall, block: Block, own: Set) -> dict[int, str]:
         """New arrays for the tangents of the outputs that change along a block."""
         n, targets = self.flow.sizes[block], {}
         for k, name in enumerate(call.work.outputs):
@@ -134,7 +134,7 @@ class TangentRecipe:
                 targets[k] = self.tangents.setdefault(name, {})[block] = self.arrays.new((n, *self.arrays.memory[name]))
         return targets
 
-    def _along_units(self, call: _Linear, k: int, targets: Mapping[int, str]) -> None:
+    def _along_units(self, call: _LinearCall, k: int, targets: Mapping[int, str]) -> None:
         """Append the linear part along the unit directions of an input: a table for each group of its entries."""
         for group in call.linearised.groups[k]:
             part = call.linearised.unit_part(k, group)
@@ -143,7 +143,7 @@ class TangentRecipe:
             parts = (None, each, *(group for _ in part.makes))
             self.works.append(TableCall(part.program, inputs, outputs, parts, (False,) * len(outputs), len(group)))
 
-    def _is_worth_a_jacobian(self, call: _Linear, sets: Mapping[Block, Set]) -> bool:
+    def _is_worth_a_jacobian(self, call: _LinearCall, sets: Mapping[Block, Set]) -> bool:
         """Whether the Jacobian of a call, and products with it, take fewer operations than its linear part.
 
         Not in smooth functions: they solve stiff systems, of which an inverse loses 8 digits (anymal in an impact).
@@ -157,7 +157,7 @@ class TangentRecipe:
         together = sum(linearised.unit_operations(k) for k in every)
         return together + 2 * linearised.nonzeros * sum(counts.values()) < _LESS * alone
 
-    def _by_jacobian(self, call: _Linear, sets: Mapping[Block, Set]) -> None:
+    def _by_jacobian(self, call: _LinearCall, sets: Mapping[Block, Set]) -> None:
         """Append the Jacobian of a call, and its products with the changes of the inputs along blocks."""
         work, linearised, every = call.work, call.linearised, frozenset[int]().union(*sets.values())
         rows: dict[tuple[int, int], str] = {}
@@ -185,7 +185,7 @@ class TangentRecipe:
             inputs = *(rows[pair] for pair in pairs), *changes
             self.works.append(TableCall(program, inputs, tuple(outputs), parts, (False,) * len(makes), len(each)))
 
-    def _directions(self, call: _Linear, block: Block, own: Set, part: LinearPart) -> None:
+    def _directions(self, call: _LinearCall, block: Block, own: Set, part: LinearPart) -> None:
         """Append the table of a linear part along the directions of a block."""
         work, n, inputs = call.work, self.flow.sizes[block], len(call.work.inputs)
         both = [(d, row) for row in range(call.rows) for d in range(n)]
