@@ -26,8 +26,8 @@ from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, ca
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
 ROLLED_FROM = 12_000
-_ON_STACK = 1 << 18  # bytes of memory; more comes from the heap
-_LONG = 64  # entries of an array that is copied in a loop
+_ON_STACK = 1 << 18  # bytes of memory; more comes from the heap: stacks of threads have 512 kB on some systems
+_LONG = 64  # entries of an array that is copied in a loop; unrolled, an anymal's tangents take LLVM a minute
 HEAD = 2  # arrays before those of the recipe: the number of records, and the steps before each
 
 
