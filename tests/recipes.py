@@ -14,7 +14,7 @@ from sixd.trace.stages import Into, Rows, trace_stages
 def compiled(recipe, dtype="float64"):
     machine = host()
     text = emit_rollout(recipe, dtype, machine.lanes(dtype), machine.has_fma)
-    inputs, outputs = [recipe.memory[n] for n in recipe.inputs], [("r", *recipe.memory[n]) for n in recipe.state]
+    inputs, outputs = [recipe.memory[n] for n in recipe.inputs], [("r", *recipe.memory[n]) for n in recipe.outputs]
     return Rollout(make_image(assemble(text, machine)), "test", dtype, inputs, outputs, recipe.operations), text
 
 

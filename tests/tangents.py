@@ -3,7 +3,7 @@
 import numpy as np
 
 from sixd.engine.artifact import make_rollout, recipe_key
-from sixd.simulation.gradients.adjoint_steps import COST, TAU, _forward
+from sixd.simulation.gradients.adjoint_steps import COST, TAU, forward_step
 from sixd.spatial.scalar import object_array
 from sixd.trace import derivative
 from sixd.trace.program import trace
@@ -82,7 +82,7 @@ def pushed_cost(setup, method, cost, h, taus, along):
 
     ``cost`` is the program of a cost; taus (steps, nv); ``along`` has "q" (nq,), "qd" (nv,), "tau" (steps, nv).
     """
-    recipe = tangent(_forward(setup.problem, method, "float64", cost))
+    recipe = tangent(forward_step(setup.problem, method, "float64", cost))
     rollout = make_rollout(recipe, recipe_key(recipe, "float64"), "tangent", method, "test", "float64")
     given = {"q": setup.q, "qd": setup.qd, "u": setup.u, "h": [h], "start": [0.0], TAU: taus[None]}
     given |= {f"constant {name}": x for name, x in setup.constants.items() if name != "tau"}

@@ -13,13 +13,13 @@ from numpy.testing import assert_allclose
 import nonsmooth
 import robots
 import sixd
-from sixd.simulation.gradients.adjoint_steps import _forward
+from sixd.simulation.gradients.adjoint_steps import forward_step
 from sixd.simulation.nonsmooth.contact import displacement, solver
 from sixd.simulation.setup import make_setup
 from sixd.trace.recipe import Repeated
 
 H, G = 1e-3, nonsmooth.G
-BY_Q, BY_QD = 4e-8, 1e-7  # of differences
+BY_Q, BY_QD, BY_TAU = 4e-8, 1e-7, 1e-4  # of differences
 CLOSE = 1e-3  # of differences: problems have an error of 1e-11 m/s (also of 1e-10 rad/s), divided by the step
 GO2 = robots.ROBOTS / "go2_description/urdf/go2.urdf"
 
@@ -33,17 +33,19 @@ def exact(monkeypatch):
     monkeypatch.setattr(solver, "_TOLERANCES", {"float64": (1e-12, 1e-12)})
 
 
-def differences(model, q, qd, **options):
-    """(2 nv, 2 nv): the derivatives of the state after a step with respect to q and qd."""
+def differences(model, q, qd, tau=None, **options):
+    """(2 nv, 2 nv), with tau (2 nv, 3 nv): the derivatives of the state after a step with respect to q, qd and tau."""
     nv = model.nv
 
     def after(x):
-        return sixd.step(model, model.integrate(q, x[:nv]), qd + x[nv:], H, **options)
+        controller = {} if tau is None else {"controller": tau + x[2 * nv :]}
+        return sixd.step(model, model.integrate(q, x[:nv]), qd + x[nv : 2 * nv], H, **controller, **options)
 
-    middle = after(np.zeros(2 * nv))[0]
+    n = 2 * nv if tau is None else 3 * nv
+    middle = after(np.zeros(n))[0]
     columns = []
-    for j, unit in enumerate(np.eye(2 * nv)):
-        e = BY_Q if j < nv else BY_QD
+    for j, unit in enumerate(np.eye(n)):
+        e = BY_Q if j < nv else BY_QD if j < 2 * nv else BY_TAU
         (q1, v1), (q0, v0) = after(e * unit), after(-e * unit)
         columns.append(np.concatenate([model.difference(middle, q1) - model.difference(middle, q0), v1 - v0]) / (2 * e))
     return np.array(columns).T
@@ -167,6 +169,27 @@ def test_a_go2_stands(exact):
     require_derivatives(model, q, np.zeros(model.nv), 50, forces=ground)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["rk4", "euler", "implicit", "midpoint"])
+def test_an_anymal_stands(exact, method):
+    """All columns of A and B, to 2e-6 of the largest entry: differences by q have an error of 1e-11 m / 4e-8."""
+    model = robots.quiet_load(robots.FIVE["anymal"], floating_base=True)
+    q, feet = model.neutral(), {f"{leg}_FOOT": (0, 0, 0, 0.02) for leg in ("LF", "LH", "RF", "RH")}
+    for leg, side in (("LF", 1), ("LH", -1), ("RF", 1), ("RH", -1)):
+        q[model.q_slice(f"{leg}_HFE")], q[model.q_slice(f"{leg}_KFE")] = 0.4 * side, -0.8 * side
+    q[6] += 0.02 - min(sixd.pose(model, q, foot)[2, 3] for foot in feet)
+    legs = np.arange(model.nv) >= 6
+    model = dataclasses.replace(model, rest=q.copy(), stiffness=200.0 * legs, damping=5.0 * legs)
+    options = {"forces": sixd.RigidGround(feet, friction=0.8), "method": method}
+    rng = np.random.default_rng(1)
+    motion = sixd.simulate(model, q, 0.05 * rng.normal(size=model.nv), 60 * H, dt=H, **options)
+    q, qd, tau, nv = motion.q[-1], motion.qd[-1], rng.normal(size=model.nv), model.nv
+    A, B = sixd.step_derivatives(model, q, qd, H, tau=tau, **options)
+    found = np.concatenate([A[: 2 * nv, : 2 * nv], B[: 2 * nv]], axis=1)
+    wanted = differences(model, q, qd, tau=tau, **options)
+    assert_allclose(found, wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
+
+
 def require_smooth(recipe, works, memory):
     """Compare the smooth functions of loops with the loops' results, along the first iteration of other loops; return
     their number."""
@@ -192,7 +215,7 @@ def test_derivatives_are_functions_with_the_same_values():
     for model, ground, q in (sphere(), box()):
         for qd in ([0, 0, 0, 1.0, 0.2, 0], [0.1, 0.2, 0, 0, 0, -0.5]):
             setup = make_setup("step", sixd.Scenario(model, controller=np.zeros(6), forces=ground), q, qd)
-            recipe = _forward(setup.problem, "rk4", "float64", None)
+            recipe = forward_step(setup.problem, "rk4", "float64", None)
             given = {"q": setup.q[0], "qd": setup.qd[0], "h": H}
             memory = {name: np.ravel(given.get(name, np.zeros(recipe.memory[name]))) for name in recipe.inputs}
             seen = require_smooth(recipe, recipe.works, memory)

@@ -203,7 +203,9 @@ class Problem:
         force = {} if f_ext is None else {"f_ext": f_ext}
         differentiated = implicit.is_wanted(q, qd, tau)
         if not system.constraints:
-            algorithm = implicit.forward_dynamics if differentiated else aba
+            algorithm: Callable[..., Array] = implicit.forward_dynamics if differentiated else aba
+            if implicit.is_forward(q, qd, tau):  # a factored M takes half of the operations of a direction
+                algorithm = implicit.factored_forward_dynamics
             return system.apply("forward_dynamics", algorithm, q, qd, tau, **force), rate
         strength = self.stabilisation if self.constraints == STABILISED else 0.0
         options: dict[str, Any] = {"stabilisation": strength, "limits": self.limits, **force}

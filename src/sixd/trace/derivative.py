@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.body_marks import new_loop
-from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array
+from sixd.spatial.scalar import CHOOSES_FIRST, RULES, Array, object_array
 from sixd.trace.expr import Expr, Mark
 from sixd.trace.ops import Op
 from sixd.trace.program import live_nodes
@@ -213,6 +213,22 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr], *, mode: str = "fo
             for k, d in row.items():
                 out[i, k] = d
     return out
+
+
+def with_matrix(outputs: Array, *inputs: Array) -> Array:
+    """The same values, whose derivatives with respect to the inputs are products with a matrix that is computed once:
+    along many directions that takes less than the derivatives of each operation."""
+    graph = next(x.graph for x in outputs.ravel() if isinstance(x, Expr))
+    entries = [x for array in inputs for x in np.ravel(array)]
+    table = jacobian(graph.entries(outputs), entries)
+
+    def product(row: Array) -> Any:
+        pairs = ((d.held() if isinstance(d, Expr) else d, x) for d, x in zip(row, entries, strict=True))
+        return sum(d * x for d, x in pairs if not is_zero(d))
+
+    along = [product(row) for row in table]
+    held = [graph.lift(y).held(d) for y, d in zip(outputs.ravel(), along, strict=True)]
+    return object_array(held, outputs.shape)
 
 
 def sparsity(jacobian: Array) -> Array:

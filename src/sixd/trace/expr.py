@@ -43,7 +43,8 @@ class Graph:
         self.marks: list[Mark] = []
         self._table: dict[tuple[Any, ...], Expr] = {}
         self._constants: dict[float, Expr] = {}
-        self.implicit = False  # whether functions that divide by a matrix define their derivatives implicitly
+        # whether functions that divide by a matrix define their derivatives implicitly; "forward": for many directions
+        self.implicit: bool | str = False
 
     def visit(self, loop: int, body: int) -> None:
         """Mark that operations from here on belong to that body: the graph is a listener of ``sixd.body_marks``."""

@@ -8,8 +8,8 @@ targets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ class TableCall:
 
     ``parts``: for each input, then for each output, the number of the part of its array that a row's call uses, by row;
     None if every call uses the whole array. Parts have the size of the program's array. The results of outputs that are
-    ``added`` are summed up in their parts, from 0; parts of the others do not overlap. ``when``, if any, is an array
+    ``added`` are summed up in their parts, from 0; parts of the others do not overlap, and
+    parts that no row writes keep what another table wrote. ``when``, if any, is an array
     with an entry for each row: where that is 0 in every state the call is left out. The program must therefore return
     zeros for a state where it is 0.
     """
@@ -124,6 +125,25 @@ def reads_of(work: Work) -> tuple[str, ...]:
     return *work.inputs, *when, *inside, *(name for name in work.results if name not in own)
 
 
+def renamed(work: Work, to: Mapping[str, str]) -> Work:
+    """A work on arrays with other names."""
+
+    def names(old: Iterable[str]) -> tuple[str, ...]:
+        return tuple(to[name] for name in old)
+
+    if isinstance(work, Repeated):
+        return replace(
+            work, works=tuple(renamed(part, to) for part in work.works), inputs=names(work.inputs),
+            outputs=names(work.outputs), results=names(work.results), when=to[work.when] if work.when else "",
+            reads=names(work.reads), tape=names(work.tape), made=to[work.made] if work.made else "",
+            rewinds=tuple((to[a], to[b]) for a, b in work.rewinds),
+        )  # fmt: skip
+    if isinstance(work, ProgramCall):
+        return replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
+    when = to[work.when] if work.when else ""
+    return replace(work, inputs=names(work.inputs), outputs=names(work.outputs), when=when)
+
+
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """The works of one step in order. ``memory`` has the name and shape of every array. ``state``, ``constants`` and
@@ -189,11 +209,15 @@ class Recipe:
 
     def _run_table(self, work: TableCall, memory: dict[str, Array], batch: Shape) -> None:
         inputs = [memory[name] for name in work.inputs]
-        outputs = [np.zeros((*batch, math.prod(self.memory[name]))) for name in work.outputs]
+        outputs = []
+        for name, is_added in zip(work.outputs, work.added, strict=True):
+            before, size = memory.get(name), math.prod(self.memory[name])
+            keeps = before is not None and before.shape[-1] == size and not (is_added or work.when)
+            outputs.append(np.array(before) if keeps else np.zeros((*batch, size)))
         first, last = work.starts[: len(inputs)], work.starts[len(inputs) :]
         for row in range(work.rows):
             own = [
-                x if starts is None else x[..., starts[row] : starts[row] + len(slot.entries)]
+                x[..., : len(slot.entries)] if starts is None else x[..., starts[row] :][..., : len(slot.entries)]
                 for x, starts, slot in zip(inputs, first, work.program.inputs, strict=True)
             ]
             results = _evaluate(work.program, own, batch)

@@ -272,14 +272,14 @@ class _RolledWriter:
         code.begin("finish")
         suspect = self._suspect(code)
         if on_heap:
-            code.do(f"call void {_context(code, 'free').text}(ptr %memory)")
+            code.do(f"call void {context_word(code, 'free').text}(ptr %memory)")
         code.do(f"ret {suspect}")
         head_text = f"internal i1 @{self.name}(ptr %rows_of, ptr %context, i1 %direct) noinline {ATTRIBUTES}"
         self.module.define(self.name, head_text, code)
 
     def _allocate(self, code: FunctionBody, size: int) -> None:
         """Work memory from the heap, which begins at a cache line; if there is none, count that and return."""
-        code.do(f"%memory = call ptr {_context(code, 'malloc').text}(i64 {size + LINE})")
+        code.do(f"%memory = call ptr {context_word(code, 'malloc').text}(i64 {size + LINE})")
         code.do(f"br {Value(code, POINTER, '%memory').compare('eq', 0)}, label %none, label %got")
         code.begin("none")
         code.emit(WORD, f"atomicrmw add {code.at('%context', offset('count'))}, i64 {NO_MEMORY} monotonic")
@@ -374,7 +374,8 @@ def _is_sines(shape: SegmentShape) -> bool:
     return alone and not shape.outputs and all(node.op in (Op.SIN, Op.COS) for node in shape.nodes)
 
 
-def _context(code: FunctionBody, name: str) -> Value:
+def context_word(code: FunctionBody, name: str) -> Value:
+    """A word of the context that is an address."""
     return code.load(POINTER, code.at("%context", offset(name)), "align 8")
 
 

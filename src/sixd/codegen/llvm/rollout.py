@@ -25,7 +25,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     """The LLVM module with ``loop``."""
     module = Module(has_fma)
     type, one = Type(KINDS[dtype], lanes), Type(KINDS[dtype])
-    works = Works(module, recipe, type)
+    works = Works(module, recipe, type, may_be_on_heap=True)
     code = works.code
 
     def number(address: Value) -> Value:
@@ -35,6 +35,7 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
     records = number(code.load(POINTER, code.at("%rows_of", 0), "align 8"))
     counts = code.load(POINTER, code.at("%rows_of", 8 * lanes), "align 8")
     write_rollout(works, HEAD, records, lambda record: number(code.at(counts, record * one.bytes)))
+    works.free()
     code.do("ret i1 false")
     head = "internal i1 @vector(ptr %rows_of, ptr %context, i1 %direct) noinline"
     module.define("vector", f"{head} {ATTRIBUTES}", code)

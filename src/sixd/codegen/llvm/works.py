@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from sixd.codegen.lifetimes import placed
 from sixd.codegen.llvm.body import Body, Group, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
-from sixd.codegen.llvm.loop import row_addresses
-from sixd.codegen.llvm.rolled import define_rolled, entries_memory, is_large
-from sixd.codegen.llvm.rows import Entries, load_tile, rows_of_tile, store_rows, tiles
+from sixd.codegen.llvm.loop import RowAccess, VectorRows
+from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
+from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
+from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
 ROLLED_FROM = 12_000
+_ON_STACK = 1 << 18  # bytes of memory; more comes from the heap: stacks of threads have 512 kB on some systems
+_LONG = 64  # entries of an array that is copied in a loop; unrolled, an anymal's tangents take LLVM a minute
 
 
 def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:
@@ -81,56 +84,6 @@ class _AddedEntries(Entries):
         super().store(group, values, like)
 
 
-class RowAccess(Protocol):
-    """Access to the rows of the arrays of a function, by the number k of the array, and to their records."""
-
-    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
-        """Load the entries of a record of array k, which has ``count`` of them."""
-
-    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
-        """Store the entries ``get(0)``, ``get(1)``, … of a record of array k."""
-
-    def count_once(self) -> Value:
-        """1 in the code that counts for a row, 0 if the row is computed once more."""
-
-    def any(self, condition: Value) -> Value:
-        """Whether a truth value holds for any of the rows that go through the code together."""
-
-    def align(self) -> None:
-        """Wait for the other rows that go through the code together."""
-
-
-class _VectorRows:
-    """A vector of rows, whose addresses are in the table ``%rows_of``."""
-
-    def __init__(self, code: FunctionBody, type: Type) -> None:
-        self.code, self.type, self.size = code, type, Type(type.kind).bytes
-
-    def load(self, k: int, record: Value | int, count: int) -> Iterator[Value]:
-        rows = self._rows(k, record, count)
-        for first, width in tiles(count, self.type.lanes):
-            yield from load_tile(self.code, rows, self.type, width, first * self.size, self.size)
-
-    def store(self, k: int, record: Value | int, count: int, get: Callable[[int], Value]) -> None:
-        rows = self._rows(k, record, count)
-        for first, width in tiles(count, self.type.lanes):
-            parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
-            store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
-
-    def count_once(self) -> Value:
-        return self.code.const(1, WORD)
-
-    def any(self, condition: Value) -> Value:
-        return self.code.any(condition)
-
-    def align(self) -> None:
-        """Do nothing: the rows of a vector are never apart."""
-
-    def _rows(self, k: int, record: Value | int, count: int) -> list[Value]:
-        rows = row_addresses(self.code, k, self.type.lanes)
-        return [self.code.at(row, record * (count * self.size)) for row in rows]
-
-
 class Works:
     """The calls of a recipe in a function, and its arrays in the function's memory, where every entry is a vector.
 
@@ -145,10 +98,11 @@ class Works:
         module: Module,
         recipe: Recipe,
         type: Type,
-        rows: Callable[[FunctionBody, Type], RowAccess] = _VectorRows,
+        rows: Callable[[FunctionBody, Type], RowAccess] = VectorRows,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
         write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
+        may_be_on_heap: bool = False,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
         self.code, self.write_body = FunctionBody(module), write
@@ -167,9 +121,33 @@ class Works:
         starts = list(accumulate((self.count[name] for name in own), initial=end))
         self.start |= dict(zip(own, starts, strict=False))
         self.blocks, self.end = sorted({0, *starts[:-1]}), starts[-1]
+        self.on_heap = may_be_on_heap and self.end * type.bytes > _ON_STACK
+        if self.on_heap:
+            self._allocate()
+            return
         for k, (first, after) in enumerate(pairwise([*self.blocks, self.end])):
             size = (after - first) * type.bytes
             self.code.first_lines.append(f"  %memory{k} = alloca [{size} x i8], align {type.bytes}")
+
+    def _allocate(self) -> None:
+        """Take the memory from the heap; if there is none, count that and return."""
+        code = self.code
+        block = code.emit(
+            POINTER, f"call ptr {context_word(code, 'malloc').text}(i64 {self.end * self.type.bytes + LINE})"
+        )
+        code.do(f"br {block.compare('eq', 0)}, label %none, label %got")
+        code.begin("none")
+        code.emit(WORD, f"atomicrmw add {code.at('%context', offset('count'))}, i64 {NO_MEMORY} monotonic")
+        code.do("ret i1 true")
+        code.begin("got")
+        line = (code.emit(WORD, f"ptrtoint {block} to i64") + (LINE - 1)) & -LINE
+        code.do(f"%memory0 = inttoptr {line} to ptr")
+        self.block = block
+
+    def free(self) -> None:
+        """Give memory from the heap back."""
+        if self.on_heap:
+            self.code.do(f"call void {context_word(self.code, 'free').text}({self.block})")
 
     @staticmethod
     def _key(call: ProgramCall | TableCall) -> tuple[int, tuple[bool, ...]]:
@@ -206,7 +184,10 @@ class Works:
 
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
-        self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
+        if self.count[name] >= _LONG and isinstance(self.rows, VectorRows):
+            self.rows.store_long(k, record, self.count[name], self.at(self.start[name]))
+        else:
+            self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
 
     def copy(self, sources: tuple[str, ...], targets: tuple[str, ...], rows: Value | None = None) -> None:
         """Copy arrays, of these rows alone if given; those that are also targets are read before any is written."""
@@ -217,9 +198,25 @@ class Works:
 
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if self.start[s] != self.start[t]]
         early = {s: read(s, t) for s, t in pairs if s in targets}
+        long = [(s, t) for s, t in pairs if self.count[s] >= _LONG and s not in early]
+        for source, target in long:
+            self._copy_long(source, target, rows)
+        pairs = [pair for pair in pairs if pair not in long]
         for source, target in pairs:
             for j, value in enumerate(early[source] if source in early else read(source, target)):
                 self.put(value, self.start[target] + j)
+
+    def _copy_long(self, source: str, target: str, rows: Value | None) -> None:
+        """Copy an array in a loop."""
+        code, type, align = self.code, self.type, f"align {self.type.bytes}"
+        first, last = self.at(self.start[source]), self.at(self.start[target])
+
+        def one(entry: Value) -> None:
+            new = code.load(type, code.at(first, entry * type.bytes), align)
+            to = code.at(last, entry * type.bytes)
+            code.do(f"store {new if rows is None else rows.where(new, code.load(type, to, align))}, {to}, {align}")
+
+        code.repeat(code.const(self.count[source], WORD), one)
 
     def _call(self, call: ProgramCall) -> None:
         sources, targets = ([self.at(self.start[name]) for name in names] for names in (call.inputs, call.outputs))

@@ -76,10 +76,10 @@ def forward_backward_steps(
     if problem.key is None:
         return make()
     key = "gradient", method, dtype, problem.key, cost and graph_text(cost), target, along
-    return _kept(problem.system, key, make)
+    return kept_with(problem.system, key, make)
 
 
-def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+def kept_with(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return what a system's memo has for the key, made at the first call; the latest keys are kept."""
     memo = known_of(system)
     result = memo.get(key)
@@ -95,7 +95,7 @@ def _kept(system: System, key: tuple[Any, ...], make: Callable[[], T]) -> T:
 def _make_pair(
     problem: Problem, method: str, dtype: str, cost: Program | None, target: CodeTarget, along: tuple[str, ...]
 ) -> Pair:
-    forward = _forward(problem, method, dtype, cost)
+    forward = forward_step(problem, method, dtype, cost)
     weighed = tuple(n for n in ("q", "qd", "u", COST) if n in forward.state and 0 not in forward.memory[n])
     constants = [name for name in problem.constants if name in problem.parameters or (along and name != "tau")]
     by = *(f"constant {name}" for name in constants), TAU
@@ -111,7 +111,7 @@ def _make_pair(
     return Pair(compiled(there), compiled(back), state, there.constants, there.outputs, series, gradients)
 
 
-def _forward(problem: Problem, method: str, dtype: str, cost: Program | None) -> Recipe:
+def forward_step(problem: Problem, method: str, dtype: str, cost: Program | None) -> Recipe:
     """Return the recipe of the forward step."""
     own = state_shapes(problem, method, momenta=False)
     step = make_step(problem, method, dtype, momenta=False)
@@ -183,7 +183,7 @@ def final_code(problem: Problem, program: Program, dtype: str, target: CodeTarge
         return make_rollout(recipe, key, problem.where, "final", name, dtype, target)
 
     traced = trace(both, shapes, dtype)
-    return _kept(problem.system, ("gradient", "final", dtype, graph_text(traced), target), make)
+    return kept_with(problem.system, ("gradient", "final", dtype, graph_text(traced), target), make)
 
 
 # the tangent space ---------------------------------------------------------------------------------

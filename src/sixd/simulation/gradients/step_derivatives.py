@@ -1,4 +1,4 @@
-"""``sixd.step_derivatives``: the matrices of one step of a simulation, by the adjoint of the step."""
+"""``sixd.step_derivatives``: the matrices of one step of a simulation, by the tangents of the step."""
 
 from __future__ import annotations
 
@@ -10,24 +10,15 @@ import numpy as np
 from sixd.errors import ScalarTypeError, ShapeError, require_known
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.simulation.arguments import finite_time
-from sixd.simulation.gradients.adjoint_steps import (
-    TAU,
-    Pair,
-    evaluated,
-    forward_backward_steps,
-    from_tangent,
-    tangent_gradient,
-)
+from sixd.simulation.gradients.tangent_steps import StepMatrices, step_matrices
 from sixd.simulation.setup import Setup, make_setup
-from sixd.simulation.stepping.compiled_steps import FIXED_STEP, UNSOLVED
+from sixd.simulation.stepping.compiled_steps import FIXED_STEP
 from sixd.simulation.stepping.fixed import STEP, start_of
 from sixd.simulation.user_warnings import quietly
 from sixd.spatial.scalar import Array, ArrayLike
 
 if TYPE_CHECKING:
     from sixd.simulation.scenario import Scenario
-
-_ROWS = 4096  # of a call: states times entries of a state
 
 
 class StepDerivatives(NamedTuple):
@@ -60,8 +51,8 @@ def derivatives_of_step(
     with quietly():  # an error says the same as the warning
         setup = make_setup(where, run, q, qd, start=t, tau=np.zeros(system.nv, np.float32) if tau is None else tau)
     setup = replace(setup, u=_states(where, setup, u))
-    pair = forward_backward_steps(setup.problem, method, setup.dtype, None)
-    return _matrices(setup, pair, method, STEP if run.dt is None else run.dt, t)
+    made = step_matrices(setup.problem, method, setup.dtype)
+    return _matrices(setup, made, method, STEP if run.dt is None else run.dt, t)
 
 
 def _states(where: str, setup: Setup, u: ArrayLike | None) -> Array:
@@ -82,42 +73,17 @@ def _states(where: str, setup: Setup, u: ArrayLike | None) -> Array:
         ) from None
 
 
-def _matrices(setup: Setup, pair: Pair, method: str, h: float, t: float) -> StepDerivatives:
-    system, dtype, rows = setup.problem.system, setup.dtype, setup.rows
+def _matrices(setup: Setup, made: StepMatrices, method: str, h: float, t: float) -> StepDerivatives:
+    system, dtype = setup.problem.system, setup.dtype
     nv, n = system.nv, 2 * system.nv + setup.problem.nu
     named = {f"constant {name}": x for name, x in setup.constants.items()}
-    named |= {"h": np.array([h], dtype), "start": np.array([t], dtype)}
-    begun = start_of(setup, method, momenta=False)
-    state = {name: begun[name] for name in pair.state}
-    constants = [named[name] for name in pair.constants]
-    results = pair.forward(np.ones(1), [*state.values(), *constants, named[TAU][:, None]])
-    after = {name: x[:, 0] if each else x for (name, each), x in zip(pair.outputs.items(), results, strict=True)}
-
-    seeds = np.zeros((rows, n, system.nq), dtype)
-    (seeds[:, :nv],) = evaluated(from_tangent(system, dtype), (after["q"],), dtype)
-    unit = np.eye(n, dtype=dtype)
-    others = {"qd": unit[:, nv : 2 * nv], "u": unit[:, 2 * nv :]}
-    series = [state[name] if name in state else after[name] for name in pair.series]
-    A, B = np.empty((rows, n, n), dtype), np.empty((rows, n, nv), dtype)
-    size = max(1, _ROWS // n)
-    for first in range(0, rows, size):
-        cut = slice(first, min(first + size, rows))
-        count = cut.stop - cut.start
-
-        def repeated(x: Array, cut: slice = cut) -> Array:
-            return x if len(x) == 1 and rows > 1 else np.repeat(x[cut], n, axis=0)
-
-        weights = {name: np.zeros((count * n, *shape), dtype) for name, shape in pair.gradients.items()}
-        weights["q"] = seeds[cut].reshape((-1, system.nq))
-        weights |= {name: np.tile(x, (count, 1)) for name, x in others.items() if name in weights}
-        inputs = [*weights.values(), *map(repeated, constants)]
-        inputs += [repeated(x)[:, None] for x in (*series, named[TAU])]
-        gradients = dict(zip(weights, pair.backward(np.ones(1), inputs), strict=True))
-        by_q = tangent_gradient(system, repeated(state["q"]), gradients["q"])
-        parts = [by_q, gradients["qd"], *([gradients["u"]] if "u" in gradients else [])]
-        A[cut] = np.concatenate(parts, axis=-1).reshape((count, n, n))
-        B[cut] = gradients[TAU].reshape((count, n, nv))
-    if UNSOLVED in after:
-        bad = after[UNSOLVED] > 0
-        A[bad], B[bad] = np.nan, np.nan
+    named |= {"h": np.array([h], dtype), "start": np.array([t], dtype), **start_of(setup, method, momenta=False)}
+    results = made.code(np.ones(1), [named[name] for name in made.inputs])
+    after = {name: x[:, 0] for name, x in zip(made.outputs, results, strict=True)}
+    by = [after[f"by {block}"] for block in ("q", "qd", "u") if f"by {block}" in after]
+    A, B = np.concatenate(by, axis=1), after["by tau"]
+    for name, x in after.items():
+        if not name.startswith("by "):  # the number of problems without a solution
+            A[x > 0], B[x > 0] = np.nan, np.nan
+    A, B = A.swapaxes(1, 2), B.swapaxes(1, 2)
     return StepDerivatives(A.reshape((*setup.batch, n, n)), B.reshape((*setup.batch, n, nv)))

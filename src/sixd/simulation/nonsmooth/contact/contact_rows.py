@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.constrained.dynamics import row_targets, solve_on_rows
+from sixd.algorithms.derivatives import implicit
 from sixd.algorithms.linear.patterns import factors, metric_of
 from sixd.algorithms.linear.tree import Metric
 from sixd.algorithms.momentum import energy
@@ -25,6 +26,7 @@ from sixd.simulation.nonsmooth.impulses.joint_rows import joint_rows
 from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar
+from sixd.trace.derivative import with_matrix
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
@@ -46,12 +48,12 @@ class ContactRows:
         self.linear = self._linear_system(system)
         nq, nv = system.nq, system.nv
         shapes: dict[str, tuple[int, ...]] = {"t": (), "h": (), "q": (nq,), "qd": (nv,), "u": (problem.nu,)}
-        self.first = self.problem.traced(self._first, shapes, dtype)
+        self.first = self.problem.traced(self._first, shapes, dtype, again=True)
         layout = self.sparse.layout
         self.last = self.problem.traced(self._last, shapes, dtype)
         if self.sparse.layout != layout:  # other entries vanish at the end than at the start
             self.sparse.fix(layout, self.sparse.layout)
-            self.first = self.problem.traced(self._first, shapes, dtype)
+            self.first = self.problem.traced(self._first, shapes, dtype, again=True)
             self.last = self.problem.traced(self._last, shapes, dtype)
 
     def _linear_system(self, system: System) -> LinearSystem:
@@ -76,6 +78,10 @@ class ContactRows:
         else:  # with the factors of M: 0.6 times the operations of the articulated-body algorithm (go2)
             force, rate = self.problem.net_force(system, t, q, qd, u, constants)
             a = metric.solve(force)
+            if implicit.is_forward(q, qd):
+                tau, f_ext, _ = self.problem.total_force(system, t, q, qd, u, constants)
+                missing = implicit.missing_force(system, q, qd, a, tau, f_ext)
+                a = implicit.held(a, implicit.held_metric(metric).solve(missing))
         heights, arms = self.points.places(system, q)
         joints = J[self.points.size :]
         # the rates of followers' rows lack their curvature: it is small, and the end of the step corrects it
@@ -180,6 +186,8 @@ class ContactRows:
         """Return the effect of gathered forces."""
         count = len(force) - self.m
         tau = self.points.joint_forces(system, q, force[:count])
+        if implicit.is_forward(q):
+            tau = with_matrix(tau, q, force[:count])
         if self.joints is not None:
             more = self.joints.apply(system, q, force[count:]).tau
             assert more is not None

@@ -109,10 +109,22 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
         )  # fmt: skip
         return x1, before, y1, count, done
 
-    state = {"x": (k, 3), "F": frames, "y": (m,), "count": (), "done": ()}
-    reads = {"U": size, "arms": (k, 3), "gamma": (), "b": (3 * k + m,), "slide": (k, 3), "mu": (k,), "pressed": (k,)}
-    reads |= {"bounds": (4 * m,), "part": (k,), **({} if solver.axes is not None else {"axes": (k, 3, 3)})}
-    return trace_stages(again, state, reads, dtype, smooth=True)
+    return trace_stages(again, *_shapes(solver), dtype, smooth=True)
+
+
+def constant_solution(solver: ContactSolver) -> Program:
+    """Return the program of the same arrays that returns those of the loop, as constants."""
+    state, reads = _shapes(solver)
+    return differentiable(lambda hold, *arrays: tuple(map(hold, arrays[: len(state)])), state | reads, solver.dtype)
+
+
+def _shapes(solver: ContactSolver) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """Return the shapes of the state of a solver's loop, and of what it reads."""
+    k, m = solver.k, solver.m
+    state = {"x": (k, 3), "F": (solver.frames, solver.points.width), "y": (m,), "count": (), "done": ()}
+    reads = {"U": (solver.rows.size,), "arms": (k, 3), "gamma": (), "b": (3 * k + m,), "slide": (k, 3), "mu": (k,)}
+    reads |= {"pressed": (k,), "bounds": (4 * m,), "part": (k,)}
+    return state, reads if solver.axes is not None else {**reads, "axes": (k, 3, 3)}
 
 
 def differentiable(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Program:

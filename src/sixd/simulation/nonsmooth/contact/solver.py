@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from sixd.simulation.nonsmooth.contact.derivatives import smooth_solution
+from sixd.simulation.nonsmooth.contact.derivatives import constant_solution, smooth_solution
 from sixd.simulation.nonsmooth.contact.ground_points import GroundPoints
 from sixd.simulation.nonsmooth.contact.laws import (
     in_cone,
@@ -43,7 +43,7 @@ from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, absolute, exp, maximum, minimum, where
 from sixd.spatial.transform import blocks, force_at_point, point_velocity
-from sixd.trace.program import trace
+from sixd.trace.program import Program, trace
 from sixd.trace.recipe import Recipe
 from sixd.trace.stages import Into, Rows, Stages
 
@@ -193,11 +193,13 @@ class ContactSolver:
         reads = [U, arms, gamma, b, slide, mu, pressed, bounds, parts, *own]
         once, most = iteration(rows, 0.0, early, later), min(_FEW, self.points.sweeps)
         start = guess, F, x[joint], 0.0, 0.0
-        *state, done = stages.repeat(once, *start, most=most, when=when, smooth=self._smooth, reads=reads)
+        begins_again = self.points.sweeps > _FEW
+        smooth = self._constant if begins_again else self._smooth
+        *state, done = stages.repeat(once, *start, most=most, when=when, smooth=smooth, reads=reads)
         done = where(when > 0, done, 1)
         (failed,) = stages.kept(1 - done)
-        if self.points.sweeps > _FEW:
-            reads[4] = none
+        if begins_again:  # the derivatives of both loops are those of this one
+            (reads[4],) = stages.kept(slide * done)
             *state, done = stages.repeat(
                 again, *state[:3], 0.0, done, most=len(_RAMPS), when=failed, smooth=self._smooth, reads=reads
             )
@@ -206,6 +208,10 @@ class ContactSolver:
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
+
+    @cached_property
+    def _constant(self) -> Callable[[], Program]:
+        return cache(partial(constant_solution, self))
 
     @cached_property
     def _smooth(self) -> Callable[[], Recipe]:

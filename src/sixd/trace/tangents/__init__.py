@@ -1,0 +1,1 @@
+"""Recipes with tangents: derivatives of steps along many directions at once."""
