@@ -93,8 +93,8 @@ class Displacement:
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
     def without_gain(
-        self, stages: Stages, t: Scalar, q1: Array, q2: Array, v1: Array, v: Array, u: Array, lift: Array, response: Any,
-        work: Scalar, constants: Any,
+        self, stages: Stages, t: Scalar, q1: Array, q2: Array, v1: Array, v: Array, u: Array, lift: Array,
+        response: Any, work: Scalar, constants: Any,
     ) -> Array:  # fmt: skip
         """Return the velocity v, which was v1 before the displacement (the axes of a free body turn), reduced by the
         energy that the displacement onto the ground and the impulses gain."""
