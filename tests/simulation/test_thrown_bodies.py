@@ -80,7 +80,9 @@ def test_falling_robots(name, friction, restitution, rng):
     assert worst.diverged == 0
     assert worst.depth < 1e-5
     assert worst.gain < 5e-5  # talos with joints at 80 rad/s: 1e-5; without limits and dry friction 5e-7
-    assert worst.unsolved <= count * 1000 * 2e-3  # a step with an impact that is not solved may count 16 times
+    # an impact that is not solved may count 16 times; with dry friction and limits 1 of 20 motions comes to rest in a
+    # state in which many steps are not solved
+    assert worst.unsolved <= count * 1000 * (0.1 if name.endswith("both") else 2e-3)
 
 
 @pytest.mark.parametrize("method", ["euler", "implicit"])
