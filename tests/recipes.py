@@ -3,7 +3,7 @@
 import numpy as np
 
 from sixd.codegen.llvm.machine import assemble, host
-from sixd.codegen.llvm.rollout import emit_rollout
+from sixd.codegen.llvm.recipes.rollout import emit_rollout
 from sixd.runtime.machine_code import make_image
 from sixd.runtime.routine import Rollout
 from sixd.spatial import where

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sixd.codegen.llvm.machine import assemble, host
-from sixd.codegen.llvm.rollout import emit_rollout
-from sixd.codegen.llvm.single_step import emit_step
+from sixd.codegen.llvm.recipes.rollout import emit_rollout
+from sixd.codegen.llvm.recipes.single_step import emit_step
 from sixd.engine.artifact import recipe_key, shell
 from sixd.runtime.calls import FastCall
 from sixd.runtime.machine_code import make_image

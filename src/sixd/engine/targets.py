@@ -75,11 +75,11 @@ def _emit_machine_code(program: Any, form: str, dtype: str, limit: float = 0.0) 
         text = emit_loop(program, dtype, machine.lanes(dtype), limit, machine.has_fma)
     elif form in ("step", "steps"):
         with FORKS_WAIT:
-            from sixd.codegen.llvm.single_step import emit_step
+            from sixd.codegen.llvm.recipes.single_step import emit_step
         text = emit_step(program, dtype, 1 if form == "step" else machine.lanes(dtype), machine.has_fma)
     else:
         with FORKS_WAIT:
-            from sixd.codegen.llvm.rollout import emit_rollout
+            from sixd.codegen.llvm.recipes.rollout import emit_rollout
         text = emit_rollout(program, dtype, machine.lanes(dtype), machine.has_fma)
     return make_image(assemble(text, machine))
 

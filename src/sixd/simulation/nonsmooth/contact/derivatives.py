@@ -51,8 +51,8 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
     ) -> tuple[Any, ...]:  # fmt: skip
         a, _ = solver.axes_of([*rest, None] if solver.axes is None else [None])
         u = b + (a @ point_velocity(V, r) if width == 6 else V)
-        seen, fixed = hold(u), hold(slide)
-        one, D = linear_point(hold(gamma), seen, x, mu, fixed, pressed, SOFT[dtype], slide)
+        seen, fixed, per = hold(u), hold(slide), 1 / hold(gamma)
+        one, D = linear_point(per, per / SOFT[dtype], seen, x, mu, fixed, pressed, slide)
         D = [where(part > 0, d, 0) for d in D]
         left = [where(part > 0, o - d - e, 0) for o, d, e in zip(one, times(D, u), x, strict=True)]
         matrix = np.array([[D[0], 0, 0], [D[1], D[3], D[4]], [D[2], D[4], D[5]]], dtype=object)

@@ -62,13 +62,11 @@ def point_residual(gamma: Scalar, u: Any, x: Any, mu: Scalar, slide: Any, presse
 
 
 def linear_point(
-    gamma: Scalar, u: Any, x: Any, mu: Scalar, slide: Any, pressed: Scalar, soft: Scalar, shift: Any = None
+    per: Scalar, stiff: Scalar, u: Any, x: Any, mu: Scalar, slide: Any, pressed: Scalar, shift: Any = None
 ) -> tuple[list[Any], list[Any]]:
     """Return r (3,) of a point's law at its impulse x and velocity u: open, sticking or slipping; and D as
-    (k, m1, m2, a, b, c): ((k, 0, 0), (m1, a, b), (m2, b, c)). ``shift`` (3,) are the entries of ``slide`` that r
-    follows, where these differ in their derivatives."""
-    per = 1 / gamma
-    stiff = per / soft
+    (k, m1, m2, a, b, c): ((k, 0, 0), (m1, a, b), (m2, b, c)). ``per`` is 1/γ, ``stiff`` 1/(γ soft). ``shift`` (3,) are
+    the entries of ``slide`` that r follows, where these differ in their derivatives."""
     y = x[0] - u[0] * per
     closed = (y > 0) | (pressed > 0)
     rest = 1 - slide[0]

@@ -95,11 +95,12 @@ class ContactSolver:
         vectors: Shapes = {"x": (3,), "b": (3,), "V": (width,), "r": (3,)}
         axes: Shapes = {} if self.axes is not None else {"axes": (3, 3)}
         law: Shapes = {"mu": (), "slide": (3,), "pressed": (), "part": (), **axes}
-        phase: Shapes = {"gamma": (), "soft": (), "project": (), "first": ()}
+        phase: Shapes = {"gamma": (), "per": (), "stiff": (), "first": ()}
         self.fold = trace(self._fold, {**vectors, **law, **phase}, dtype)
         known: Shapes = {"u": (3,), "r": (3,), "rest": (3,), "D": (6,), "dV": (width,)}
         self.move = trace(self._move, {**known, **law, "gamma": ()}, dtype)
-        self.phase = trace(_phases(dtype), {"count": (), "ramp": ()}, dtype)
+        self.phase = trace(_phases(dtype), {"count": (), "ramp": (), "gamma": ()}, dtype)
+        self.cone = trace(self._in_cone, {"x": (3,), "mu": (), "slide": (3,), "pressed": ()}, dtype)
         size, n = (rows.size,), (m,)
         folded: Shapes = {"K": (self.frames, width, width), "f": (self.frames, width)}
         joints: Shapes = {"y": n, "w": n, "bounds": (4 * m,)}
@@ -156,11 +157,15 @@ class ContactSolver:
 
         def iteration(rows: list[Rows], ramp: Scalar, early: float, later: float) -> Callable[..., tuple[Any, ...]]:
             def once(x: Array, F: Array, y: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
-                soft, project, first, last = stages(self.phase, count, ramp)
+                soft, per, stiff, project, first, last = stages(self.phase, count, ramp, gamma)
+                (x,) = stages.repeat(
+                    lambda x: (stages.each(self.cone, Rows(x, points), *rows[1:4], into=vectors),), x, most=1,
+                    when=project,
+                )  # fmt: skip
                 V, w = stages(self.velocities, U, F, y, b[joint])
                 K, f, u, rest, D = stages.each(
                     self.fold, Rows(x, points), Rows(b[: 3 * k].reshape(k, 3), points), Rows(V, frame_of), *rows,
-                    gamma, soft, project, first * float(not cold),
+                    gamma, per, stiff, first * float(not cold),
                     into=[*by_frame, *by_frame, *vectors, *vectors, Into(k, points)], when=parts,
                 )  # fmt: skip
                 dV, y, size = stages(self.linear, A, K, f, F, soft, y, w, bounds, B)
@@ -225,18 +230,16 @@ class ContactSolver:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return K (6, 6) and f (6,) of a point, its velocity u (3,) with the impulses, r - D u (3,), and D (6,);
         zeros unless it takes part."""
-        axes, (gamma, soft, project, first) = self.axes_of(rest)
+        axes, (gamma, per, stiff, first) = self.axes_of(rest)
         u = b + (V if self.points.width == 3 else axes @ point_velocity(V, r))
         u = np.array([where(part > 0, a, 0) for a in u])
-        inside = in_cone(x, mu, slide, pressed)
-        x = np.array([where(project > 0, a, c) for a, c in zip(inside, x, strict=True)])
         along = [x[a] * gamma for a in (1, 2)]
         fast = u[1] * u[1] + u[2] * u[2] > along[0] * along[0] + along[1] * along[1]
         modes = [where(x[0] > 0, 0, 1), *(where(fast, u[a], along[a - 1] * -_SLIPS) for a in (1, 2))]
         seen = [where(first > 0, a, c) for a, c in zip(modes, u, strict=True)]
         seen[0] = where(part > 0, seen[0], 1)
         x = np.array([where(part > 0, a, 0) for a in x])
-        law, D = linear_point(gamma, seen, x, mu, slide, pressed, soft)
+        law, D = linear_point(per, stiff, seen, x, mu, slide, pressed)
         left = np.array([a - c for a, c in zip(law, times(D, u), strict=True)])
         k, m1, m2, a, c, d = D
         if self.points.width == 3:
@@ -317,6 +320,10 @@ class ContactSolver:
         V = self.rows.velocities(U, self.rows.collected(U, np.concatenate([f.ravel(), y])))
         return V[: self.points.size].reshape(f.shape), c + V[self.points.size :]
 
+    @staticmethod
+    def _in_cone(x: Array, mu: Scalar, slide: Array, pressed: Scalar) -> Array:
+        return np.array(in_cone(x, mu, slide, pressed))
+
     def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array, failed: Scalar) -> Array:
         """Return the impulses (k, 3) within their cones, which they leave by rounding; those of Coulomb's law alone
         if ``failed``."""
@@ -336,15 +343,15 @@ class ContactSolver:
         return np.concatenate([x, y]) * part, z * part
 
 
-def _phases(dtype: str) -> Callable[[Any, Any], Any]:
-    """Return the schedule: count, ramp -> how soft the laws are, whether impulses are moved into their cones, whether
-    modes are those of the impulses, and whether the iteration is the last.
+def _phases(dtype: str) -> Callable[..., Any]:
+    """Return the schedule: count, ramp, γ -> how soft the laws are, 1/γ and 1/(γ soft), whether impulses are moved into
+    their cones, whether modes are those of the impulses, and whether the iteration is the last.
 
     Ramp 0: 3 stiff iterations, 3 softer ones, 2 stiff. The others: see ``_RAMPS``.
     """
     stiff = _STIFF[dtype]
 
-    def phase(count: Scalar, ramp: Scalar) -> tuple[Any, ...]:
+    def phase(count: Scalar, ramp: Scalar, gamma: Scalar) -> tuple[Any, ...]:
         softer = (count >= 3) & (count < 6)
         soft: Any = where(softer, max(_SOFTER, stiff), stiff)
         project, length = where(softer, 1, 0), _FEW  # type: Any, Any
@@ -355,6 +362,8 @@ def _phases(dtype: str) -> Callable[[Any, Any], Any]:
             soft = where(now, where(count < ramped, less, rest), soft)
             project = where(now, where((count < ramped) | (count >= ramped + hard), 1, 0), project)
             length = where(now, ramped + hard + gentle, length)
-        return soft, project, where((ramp < 0.5) & (count < 1), 1, 0), where(count + 1.5 > length, 1, 0)
+        first, last = where((ramp < 0.5) & (count < 1), 1, 0), where(count + 1.5 > length, 1, 0)
+        per = 1 / gamma
+        return soft, per, per / soft, project, first, last
 
     return phase

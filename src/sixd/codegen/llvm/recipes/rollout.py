@@ -14,7 +14,7 @@ from collections.abc import Callable
 from sixd.codegen.llvm.body import KINDS
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Module, Type, Value
 from sixd.codegen.llvm.loop import define_loop
-from sixd.codegen.llvm.works import Works
+from sixd.codegen.llvm.recipes.works import Works
 from sixd.trace.recipe import Recipe, Repeated, calls_in
 
 _MOSTLY = 0.9  # of the operations of a step, in its parts: the others are repeated with each part
@@ -45,8 +45,8 @@ def emit_rollout(recipe: Recipe, dtype: str, lanes: int, has_fma: bool = True) -
 
 def divided(recipe: Recipe) -> Repeated | None:
     """Return the loop over the parts of a step, if a step is little else than such a loop."""
-    if recipe.guard:
-        return None
+    if recipe.guard or set(recipe.outputs) - set(recipe.state):
+        return None  # what else is recorded would be that of a row's next step
     loops = [work for work in recipe.works if isinstance(work, Repeated)]
     if len(loops) != 1 or loops[0].when or loops[0].tape or loops[0].rewinds or loops[0].most == 1:
         return None

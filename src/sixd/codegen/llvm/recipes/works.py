@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from sixd.codegen.lifetimes import placed
 from sixd.codegen.llvm.body import Body, Group, Memory
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.loop import RowAccess, VectorRows
 from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
+from sixd.codegen.llvm.recipes.lifetimes import placed
 from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program

@@ -7,9 +7,9 @@ states of them fits into the cache of a core, and many more rows into that of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sixd.trace.recipe import Recipe, Repeated, TableCall, Work
+from sixd.trace.recipe import Recipe, Repeated, Shape, TableCall, Work, reads_of
 
 Span = tuple[int, int]  # of the numbers of works, both included
 
@@ -17,8 +17,8 @@ Span = tuple[int, int]  # of the numbers of works, both included
 class _Lifetimes:
     """The spans of works in which arrays hold values that are needed."""
 
-    def __init__(self) -> None:
-        self.now = 0
+    def __init__(self, memory: Mapping[str, Shape]) -> None:
+        self.now, self.memory = 0, memory
         self.spans: dict[str, Span] = {}
         self.starts: list[tuple[int, Repeated]] = []  # of loops
 
@@ -45,10 +45,36 @@ class _Lifetimes:
         self.starts.append((self.now, loop))
         self.touch((*loop.inputs, *kept))
         before = dict(self.spans)
+        carried = self._needed(loop.works) - before.keys() - set(loop.outputs)
+        self.touch(carried)
         self.works(loop.works)
         self.now += 1
-        self.touch((*loop.results, *kept))
+        self.touch((*loop.results, *kept, *carried))
         self.touch(name for name, (_, last) in before.items() if self.spans[name][1] > last)
+
+    def _needed(self, works: Sequence[Work]) -> set[str]:
+        """Return the arrays of which works need what was there before."""
+        needed: set[str] = set()
+        written: set[str] = set()
+        for work in works:
+            needed |= set(reads_of(work)) - written
+            whole = set(work.outputs)
+            if isinstance(work, TableCall):
+                whole = self._whole(work)
+                needed |= set(work.outputs) - whole - written  # what it does not write stays
+            elif isinstance(work, Repeated):
+                needed |= self._needed(work.works) - written - whole
+            written |= whole
+        return needed
+
+    def _whole(self, table: TableCall) -> set[str]:
+        """Return the outputs of a table that are written as a whole."""
+        columns = zip(table.outputs, table.program.outputs, table.parts[len(table.inputs) :], table.added, strict=True)
+        return {
+            name
+            for name, slot, parts, is_added in columns
+            if is_added or table.when or len(set(parts or (0,))) * len(slot.entries) == math.prod(self.memory[name])
+        }
 
     def joined(self, lasting: Iterable[str]) -> dict[str, str]:
         """The arrays with which loops begin that are needed for nothing else, with those of the loops: they can be in
@@ -65,7 +91,7 @@ class _Lifetimes:
 def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
     """Return the first entries of these arrays, and the number of entries of all. The recipe's inputs and what it
     returns have entries of their own."""
-    lifetimes = _Lifetimes()
+    lifetimes = _Lifetimes(recipe.memory)
     lasting = (*recipe.inputs, *recipe.results, *(recipe.recorded or ()), *([recipe.guard] if recipe.guard else []))
     # the parts of a step may be those of a loop over many steps
     lasting += tuple(name for work in recipe.works if isinstance(work, Repeated) for name in work.outputs)
@@ -83,8 +109,15 @@ def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
             place[array] = joined[place[array]]
         own, other = spans[array], spans[place[array]]
         spans[place[array]] = min(own[0], other[0]), max(own[1], other[1])
+    starts = _starts({name: spans[name] for name in size if name not in joined}, size)
+    starts |= {name: starts[last] for name, last in place.items()}
+    return starts, max((starts[name] + size[name] for name in starts), default=0)
+
+
+def _starts(spans: Mapping[str, Span], size: Mapping[str, int]) -> dict[str, int]:
+    """Return the first entries of arrays, large ones first, each where there is room during its span."""
     starts: dict[str, int] = {}
-    for name in sorted((name for name in size if name not in joined), key=lambda name: -size[name]):
+    for name in sorted(spans, key=lambda name: -size[name]):
         (first, last), at = spans[name], 0
         neighbours = sorted(
             (starts[other], starts[other] + size[other])
@@ -96,5 +129,4 @@ def placed(recipe: Recipe, names: Iterable[str]) -> tuple[dict[str, int], int]:
                 break
             at = max(at, end)
         starts[name] = at
-    starts |= {name: starts[last] for name, last in place.items()}
-    return starts, max((starts[name] + size[name] for name in starts), default=0)
+    return starts

@@ -1,0 +1,1 @@
+"""Recipes as functions of LLVM code: works in memory, rollouts, single steps."""
