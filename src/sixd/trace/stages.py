@@ -30,11 +30,12 @@ class Rows(NamedTuple):
 
 class Into(NamedTuple):
     """A result of ``Stages.each``: an array of n rows, of which row ``parts[i]`` is the result of call i, or to which
-    that is added."""
+    that is added. ``is_flat``: the array has one dimension."""
 
     n: int
     parts: Sequence[int]
     is_added: bool = False
+    is_flat: bool = False
 
 
 class Tape(NamedTuple):
@@ -105,11 +106,26 @@ class Stages:
         arrays = {f"{k}": x.array if isinstance(x, Rows) else x for k, x in enumerate(arguments)}
         stored = self.store(arrays if when is None else {**arrays, "when": when})
         parts = tuple(tuple(map(int, x.parts)) if isinstance(x, (Rows, Into)) else None for x in (*arguments, *into))
-        names = [self._new((x.n, *slot.shape)) for x, slot in zip(into, program.outputs, strict=True)]
+        pairs = list(zip(into, program.outputs, strict=True))
+        names = [self._new((x.n * len(y.entries),) if x.is_flat else (x.n, *y.shape)) for x, y in pairs]
         added = tuple(x.is_added for x in into)
         inputs, last = stored[: len(arrays)], "".join(stored[len(arrays) :])
         self.works.append(TableCall(program, inputs, tuple(names), parts, added, len(into[0].parts), last))
         return self._results(names)
+
+    def each_of(self, n: int, function: Callable[..., Any], *arguments: Any, into: Sequence[Into]) -> Any:
+        """The results of a function for each of n rows; an argument in a list, ``[x]``, has a row for each: an entry of
+        the first dimension, or as large a part of an array of one dimension. Others are as those of ``each``."""
+        shapes: dict[str, Shape] = {}
+        for k, x in enumerate(arguments):
+            shape = np.shape(x[0] if isinstance(x, (list, Rows)) else x)
+            if isinstance(x, Rows):
+                shape = shape[1:]
+            elif isinstance(x, list):
+                shape = shape[1:] if len(shape) > 1 or shape[0] == n else (shape[0] // n,)
+            shapes[f"{k}"] = shape
+        rows = [Rows(x[0], range(n)) if isinstance(x, list) else x for x in arguments]
+        return self.each(trace(function, shapes, self.graph.dtype), *rows, into=into)
 
     def repeat(
         self,

@@ -27,6 +27,7 @@ from sixd.simulation.problem import Problem
 from sixd.simulation.stepping.implicit import IMPLICIT, mass_and_derivatives, strength, symmetric_part
 from sixd.spatial.scalar import Array, Scalar
 from sixd.trace.derivative import with_matrix
+from sixd.trace.stages import Stages
 
 # part of an implicit step for which its last impulses act: with 0 a foot under a hard spring is thrown off, with 1 the
 # error of a go2 that lands under PD control is four times as large
@@ -173,9 +174,31 @@ class ContactRows:
         V, first = self.sparse.velocities(U, z), self.points.size
         return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
 
-    def gathered(self, force: Array) -> Array:
+    def collect(self, stages: Stages, U: Array, arms: Array, impulse: Array) -> Array:
+        """Return z (nv,) of impulses (n,), as calls within a recipe."""
+        wrenches = self.points.over(stages, self.points.wrench, [impulse[: 3 * self.k]], [arms], into="+")
+        return self.collect_wrenches(stages, U, wrenches, impulse[3 * self.k :])
+
+    def collect_wrenches(self, stages: Stages, U: Array, wrenches: Array, joints: Array) -> Array:
+        """Return z (nv,) of impulses on frames (frames, r) and joint rows (m,)."""
+        return stages.part(
+            lambda U, F, y: self.sparse.collected(U, np.concatenate([F.ravel(), y])), U, wrenches, joints
+        )
+
+    def frame_velocities(self, stages: Stages, U: Array, z: Array) -> tuple[Array, Array]:
+        """Return the velocities of frames (frames, r) and joint rows (m,) by impulses with z (nv,)."""
+        first, frames = self.points.size, len(self.points.frames)
+
+        def both(U: Array, z: Array) -> tuple[Array, Array]:
+            V = self.sparse.velocities(U, z)
+            return V[:first].reshape(frames, self.points.width), V[first:]
+
+        return stages.part(both, U, z)
+
+    def gathered(self, stages: Stages, force: Array) -> Array:
         """Return forces (n,) on the rows, of points gathered by frames."""
-        return np.concatenate([self.points.gathered(force[: 3 * self.k]), force[3 * self.k :]])
+        by_points = self.points.gathered(stages, force[: 3 * self.k])
+        return by_points if not self.m else np.concatenate([by_points, force[3 * self.k :]])
 
     @property
     def gathered_size(self) -> int:

@@ -33,7 +33,7 @@ from sixd.model.joints.quaternion import Free
 from sixd.simulation.nonsmooth.contact.contact_joints import ContactJoints
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
 from sixd.simulation.nonsmooth.contact.displacement import Displacement
-from sixd.simulation.nonsmooth.contact.ground_points import Surface, part_with
+from sixd.simulation.nonsmooth.contact.ground_points import Surface
 from sixd.simulation.nonsmooth.contact.laws import in_cone
 from sixd.simulation.nonsmooth.contact.point_impacts import FAST, TOUCHES, PointImpacts, newton_time
 from sixd.simulation.nonsmooth.contact.slip_paths import SlipPaths
@@ -110,7 +110,7 @@ class ContactStep:
         a, rate, phi, v, rates, F, still, arms, path, inward, A, *response = stages(
             self.rows.first, t, h, q, qd, u, *constants
         )
-        b, guess, held, hits, rates = part(self._predicted, h, phi, v, rates, inward, force, friction)
+        b, guess, held, hits, rates = self._predicted(stages, h, phi, v, rates, inward, force, friction)
         bounds: Any = None if joints is None else part(joints.persisting, h, per, q, v[3 * k :], b[3 * k :], F)
         any_held = reduce(maximum, list(held)) if joints is None else 1.0
         gamma = self.solve.gamma(stages, response[0], arms, held)
@@ -120,10 +120,10 @@ class ContactStep:
         )  # fmt: skip
 
         # hold, until the first impact
-        l, first = part_with(part, self._held, mu, per, a, start, guess, arms, *response)
+        l, first = self._held(stages, mu, per, a, start, guess, arms, *response)
         ready = None if self.rows.is_implicit else (first, rate)
         push = l * per
-        gathered = part(self.rows.gathered, push)
+        gathered = self.rows.gathered(stages, push)
 
         def held_until(time: Scalar) -> tuple[Any, ...]:
             q1, v1, u1 = self.take(stages, t, time, q, qd, u, constants, gathered, ready)
@@ -144,21 +144,20 @@ class ContactStep:
 
         # correct
         slide, moment, turns, bends = self.paths.slips(stages, mu, h, v, w, held, l, U, arms)
-        z = part(self.rows.collected, U, arms, l)
-        ground = part(lambda held, late: held + late, held, late)
-        b1 = part(self._corrected, w, ground, U, arms, z)
+        z = self.rows.collect(stages, U, arms, l)
+        b1 = self._corrected(stages, w, held, late, U, arms, z)
         if joints is not None:
             W = part(lambda U: self.sparse.diagonal(U, self.points.size), U)
             rest = [y[3 * k :] for y in (v, b, w, l)]
             bounds, *times = part(joints.with_impacts, h, often, q1, *rest[:3], F, rest[3], W, still)
-        any_on = reduce(maximum, list(ground)) if joints is None else 1.0
+        any_on = part(lambda held, late: reduce(maximum, list(held + late)), held, late) if joints is None else 1.0
         x, z1, done1 = self.solve(stages, known, gamma, b1, l, slide, bounds, mu, any_on)
         p, zp, failed_impact = self.impacts.respond(
             stages, surface, whole, after, w, z1 - z, known, rates, late, bounds
         )  # fmt: skip
 
         # the configuration
-        moved = part_with(part, self.paths.moment, mu, h, x, l, start, slide, moment, turns, bends)
+        moved = self.paths.moment(stages, mu, h, x, l, start, slide, moment, turns, bends)
         by_joints = rests = speeds = np.zeros(self.rows.m)
         reach = None
         if joints is not None:
@@ -169,7 +168,7 @@ class ContactStep:
         shift, sunk = self.displacement.onto_ground(stages, known, gamma, after, moved, by_joints, x, held, reach)
         q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
         changed = part(lambda v, z, L, root: v + self.sparse.change(L, root, z), v1, z1 - z + zp, *response)
-        work = part(self.displacement.work, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
+        work = self.displacement.work(stages, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
         q2, v2, shift = self._settled(stages, t + h, h, q, q2, v2, u1, shift, gamma, x, held, rests, constants)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, changed, v2, u1, shift, response, work, constants)
         end = part(self._ended, whole, gone, h, per, total, force, x, p, late, last, count)
@@ -215,59 +214,78 @@ class ContactStep:
         return h, 1 / where(h > 0, h, 1), 1 / where(h > 0, h, 1e-12), push * h, start * h
 
     def _predicted(
-        self, h: Scalar, phi: Array, v: Array, rates: Array, inward: Array, force: Array, friction: Array
-    ) -> tuple[Array, ...]:
+        self, stages: Stages, h: Scalar, phi: Array, v: Array, rates: Array, inward: Array, force: Array,
+        friction: Array,
+    ) -> tuple[Array, ...]:  # fmt: skip
         """Return the velocities of the rows without impulses, a guess of those, which points are held, which hit the
         ground at once, and the accelerations of the rows without impulses.
 
         Of a frame's points the centripetal acceleration is the mean: several that stick would contradict each other by
         its differences, and no bounded force removes these (1e-5 m/s for feet of 2 cm that turn at 1 rad/s).
         """
-        points, guess, held, hits = self.points, force * h, [], []
-        for i in range(self.k):
-            on, fast = phi[i] <= TOUCHES[self.dtype], v[3 * i] < -FAST[self.dtype]
-            held.append(where(fast, 0, where(on, 1, 0)))
-            hits.append(where(on & fast, 1, 0))
-        rates = rates.copy()
-        for f in range(len(points.frames)):
-            own = [i for i, frame in enumerate(points.frame_of) if frame == f]
-            count = sum(held[i] for i in own)
-            mean = sum(inward[_own(i)] * held[i] for i in own) * (1 / where(count > 0, count, 1))
-            for i in own:
-                rates[_own(i)] = rates[_own(i)] + points.points[i].axes @ mean
-        b = v + rates * h
-        for i in range(self.k):
-            b[3 * i] = b[3 * i] + where(held[i] > 0, 0, FAR)
-            guess[_own(i)] = where(held[i] > 0, guess[_own(i)], 0)
+        own, points = slice(3 * self.k), self.points
+
+        def state(_: Array, phi: Scalar, v: Array, inward: Array) -> tuple[Any, ...]:
+            on, fast = phi <= TOUCHES[self.dtype], v[0] < -FAST[self.dtype]
+            held = where(fast, 0, where(on, 1, 0))
+            return held, where(on & fast, 1, 0), held, inward * held
+
+        def predict(
+            axes: Array, h: Scalar, held: Scalar, mean: Array, v: Array, rate: Array, force: Array
+        ) -> tuple[Array, ...]:
+            rate = rate + axes @ mean
+            b = v + rate * h
+            b[0] = b[0] + where(held > 0, 0, FAR)
+            return b, np.array([where(held > 0, x * h, 0) for x in force]), rate
+
+        held, hits, counts, sums = points.over(stages, state, [phi], [v[own]], [inward], into="oo++")
+        means = np.array([x * (1 / where(n > 0, n, 1)) for x, n in zip(sums, counts, strict=True)])
+        known = [held], points.by_frame(means), [v[own]], [rates[own]], [force]
+        b, guess, near = points.over(stages, predict, h, *known, into="fff")
         if self.joints is not None:
+            rest = rates[3 * self.k :]
             guess = np.concatenate([guess, self.joints.guess(friction) * h])
-        return b, guess, np.array(held), np.array(hits), rates
+            b, near = np.concatenate([b, v[3 * self.k :] + rest * h]), np.concatenate([near, rest])
+        return b, guess, held, hits, near
 
     def _held(
-        self, mu: Array, per: Scalar, a: Array, start: Array, guess: Array, arms: Array, U: Array, L: Array,
-        root: Array,
+        self, stages: Stages, mu: Array, per: Scalar, a: Array, start: Array, guess: Array, arms: Array, U: Array,
+        L: Array, root: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
         """Return the impulses that are held, and the acceleration with them.
 
         By implicit steps those of the beginning: extrapolated ones would oscillate from step to step with hard forces
         (by 6 of 152 N under a quadruped that stands up).
         """
-        l = list(start)
-        for i in range(0 if self.rows.is_implicit else self.k):
-            own, before = start[_own(i)], guess[_own(i)]
+
+        def hold(axes: Array, own: Array, before: Array, mu: Scalar, r: Array) -> tuple[Array, Array]:
             change = own - before
             smooth = (before[0] > 0) & (own[0] > 0) & (change @ change <= own @ own * _SMOOTH**2)
-            ahead = in_cone(own + change, mu[i], _NONE)
-            l[_own(i)] = [where(smooth, ahead[r], own[r]) for r in range(3)]
-        impulse = np.array(l)
-        return impulse, a + self.sparse.change(L, root, self.rows.collected(U, arms, impulse)) * per
+            ahead = in_cone(own + change, mu, _NONE)
+            if not self.rows.is_implicit:
+                own = np.array([where(smooth, ahead[r], own[r]) for r in range(3)])
+            return own, self.points.wrench(axes, own, r)
 
-    def _corrected(self, w: Array, ground: Array, U: Array, arms: Array, z: Array) -> Array:
+        own, joints = slice(3 * self.k), start[3 * self.k :]
+        l, F = self.points.over(stages, hold, [start[own]], [guess[own]], [mu], [arms], into="f+")
+        z = self.rows.collect_wrenches(stages, U, F, joints)
+        first = stages.part(lambda a, z, L, root, per: a + self.sparse.change(L, root, z) * per, a, z, L, root, per)
+        return l if not len(joints) else np.concatenate([l, joints]), first
+
+    def _corrected(self, stages: Stages, w: Array, held: Array, late: Array, U: Array, arms: Array, z: Array) -> Array:
         """Return the velocities (n,) without the impulses that were held, at the end of a part."""
-        b = list(w - self.rows.velocities(U, arms, z))
-        for i in range(self.k):
-            b[3 * i] = b[3 * i] + where(ground[i] > 0, 0, FAR)
-        return np.array(b)
+        V, joints = self.rows.frame_velocities(stages, U, z)
+
+        def without(axes: Array, w: Array, held: Scalar, late: Scalar, V: Array, r: Array) -> Array:
+            b = w - self.points.velocity(axes, V, r)
+            b[0] = b[0] + where(held + late > 0, 0, FAR)
+            return b
+
+        k = self.k
+        b = self.points.over(
+            stages, without, [w[: 3 * k]], [held], [late], self.points.by_frame(V), [arms], into="f"
+        )  # fmt: skip
+        return b if not len(joints) else np.concatenate([b, w[3 * k :] - joints])
 
     def _ended(
         self, whole: Scalar, gone: Scalar, h: Scalar, per: Scalar, total: Array, force: Array, x: Array, p: Array,

@@ -42,22 +42,23 @@ class Displacement:
         and 1 if the latter was not found."""
         k = self.k
 
-        def begin(
-            U: Array, arms: Array, after: Array, moved: Array, by_joints: Array, x: Array, held: Array
-        ) -> tuple[Any, ...]:
-            z = self.rows.collected(U, arms, np.concatenate([moved, by_joints]))
-            here = self.rows.velocities(U, arms, z)
-            b, pressed, off = list(here), [], []
-            for i in range(k):
-                height = after[i] + here[3 * i]
-                b[3 * i] = height
-                presses = (x[3 * i] > 0) & (held[i] > 0)
-                pressed.append(where(presses, 1, 0))
-                far = where(presses, maximum(height, -height), -height)
-                off.append(where(far > _OFF[self.dtype], 1, 0))
-            return z, np.array(b), np.array(pressed), reduce(maximum, off)
+        U, _, arms = known
 
-        z, b, pressed, off = stages.part(begin, known[0], known[2], after, moved, by_joints, x, held)
+        def begin(axes: Array, after: Scalar, x: Array, held: Scalar, V: Array, r: Array) -> tuple[Any, ...]:
+            b = self.rows.points.velocity(axes, V, r) * 1
+            b[0] = b[0] + after
+            presses = (x[0] > 0) & (held > 0)
+            far = where(presses, maximum(b[0], -b[0]), -b[0])
+            return b, where(presses, 1, 0), where(far > _OFF[self.dtype], 1, 0)
+
+        z = self.rows.collect(stages, U, arms, np.concatenate([moved, by_joints]) if len(by_joints) else moved)
+        V, joints = self.rows.frame_velocities(stages, U, z)
+        points = self.rows.points
+        b, pressed, far = points.over(
+            stages, begin, [after], [x[: 3 * k]], [held], points.by_frame(V), [arms], into="foo"
+        )  # fmt: skip
+        b = np.concatenate([b, joints]) if len(joints) else b
+        off = reduce(maximum, list(far))
         bounds = None
         if reach is not None:
             off = 1.0
@@ -69,8 +70,8 @@ class Displacement:
         return z + shift, 1 - done
 
     def work(
-        self, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array, z: Array,
-        lift: Array, U: Array, arms: Array, per: Scalar,
+        self, stages: Stages, after: Array, path: Array, path1: Array, speeds: Array, w: Array, l: Array, x: Array,
+        z: Array, lift: Array, U: Array, arms: Array, per: Scalar,
     ) -> Array:  # fmt: skip
         """Return the work of the points' friction, of l (n,) that was held along their paths (k, 4), and of its change
         x - l, at the velocities w after, and with the changes z (nv,); that of all impulses on joint rows, whose
@@ -80,16 +81,27 @@ class Displacement:
         Held normal impulses count from the ground on, if what they do is undone by a displacement ``lift`` (nv,). Their
         changes take energy; by implicit steps they would seem to gain some, from stiff springs.
         """
-        lifts = where(lift @ lift > _LIFTED, 1, 0)
-        now, total = w + self.rows.velocities(U, arms, z), 0  # type: Array, Any
-        for i in range(self.k):
-            t = slice(3 * i + 1, 3 * i + 3)
-            total = total + l[3 * i] * after[i] * per * lifts
-            total = total + l[t] @ ((path1[i, :2] - path[i, :2]) * per + (path[i, 2:] + path1[i, 2:]) * 0.5)
-            total = total + (x[t] - l[t]) @ (w[t] + now[t]) * 0.5
-        joint = slice(3 * self.k, None)
-        total = total + l[joint] @ speeds + (x - l)[joint] @ (w + now)[joint] * 0.5
-        kinetic = self.rows.collected(U, arms, l)
+        k, points = self.k, self.rows.points
+        V, joints = self.rows.frame_velocities(stages, U, z)
+        (lifts,) = stages.kept(where(lift @ lift > _LIFTED, 1, 0))
+
+        def one(
+            axes: Array, lifts: Scalar, per: Scalar, after: Scalar, path: Array, path1: Array, w: Array, l: Array,
+            x: Array, V: Array, r: Array,
+        ) -> tuple[Any, Array]:  # fmt: skip
+            t, change = slice(1, 3), points.velocity(axes, V, r)
+            total = l[0] * after * per * lifts
+            total = total + l[t] @ ((path1[:2] - path[:2]) * per + (path[2:] + path1[2:]) * 0.5)
+            total = total + (x[t] - l[t]) @ (w[t] * 2 + change[t]) * 0.5
+            return total, points.wrench(axes, l, r)
+
+        known = [after], [path], [path1], [w[: 3 * k]], [l[: 3 * k]], [x[: 3 * k]], points.by_frame(V), [arms]
+        own, F = points.over(stages, one, lifts, per, *known, into="++")
+        kinetic = self.rows.collect_wrenches(stages, U, F, l[3 * k :])
+        total = sum(own)
+        if len(joints):
+            joint = slice(3 * k, None)
+            total = total + l[joint] @ speeds + (x - l)[joint] @ (w[joint] * 2 + joints) * 0.5
         return np.array([total, where(total > kinetic @ kinetic * _NOTHING, 1, lifts)])
 
     def without_gain(

@@ -22,8 +22,9 @@ from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.problem import FRICTION, RESTITUTION
 from sixd.spatial.rotation import skew
-from sixd.spatial.scalar import Array
+from sixd.spatial.scalar import Array, Scalar
 from sixd.spatial.transform import force_at_point, point_velocity, rotate_both
+from sixd.trace.stages import Into, Rows, Stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,36 @@ class GroundPoints:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def common_axes(self) -> Array | None:
+        """The axes (3, 3) of all points; None if each has its own."""
+        axes = [p.axes for p in self.points]
+        return axes[0] if all((a == axes[0]).all() for a in axes) else None
+
+    def over(self, stages: Stages, function: Callable[..., Any], *arguments: Any, into: str) -> Any:
+        """Return the results of ``function(axes, *arguments)`` for each point; see ``Stages.each_of``. A letter of
+        ``into`` is for each result: "o" an array with a row for each point, "f" the same in one dimension, "+" sums by
+        frame."""
+        k = len(self)
+        kinds = {"o": Into(k, range(k)), "f": Into(k, range(k), False, True)}
+        kinds["+"] = Into(len(self.frames), self.frame_of, True)
+        slots = [kinds[letter] for letter in into]
+        if self.common_axes is not None:
+            return stages.each_of(k, partial(function, self.common_axes), *arguments, into=slots)
+        return stages.each_of(k, function, [np.array([p.axes for p in self.points])], *arguments, into=slots)
+
+    def by_frame(self, x: Any) -> Rows:
+        """Return an array with a row for each frame as an argument of ``over``."""
+        return Rows(x, self.frame_of)
+
+    def velocity(self, axes: Array, V: Array, r: Array) -> Array:
+        """Return the velocity (3,) of a point with the arm r by that of its frame."""
+        return V if self.width == 3 else axes @ point_velocity(V, r)
+
+    def wrench(self, axes: Array, x: Array, r: Array) -> Array:
+        """Return the impulse x (3,) on a point with the arm r as one on its frame."""
+        return x if self.width == 3 else force_at_point(axes.T @ x, r)
 
     def surface(self, constants: Mapping[str, Any]) -> Surface:
         """Return the coefficients of the points; those among the constants replace the grounds' own."""
@@ -180,7 +211,7 @@ class GroundPoints:
                     inward[i] = turning @ (T[:3, :3] @ p.position)
         return np.concatenate(rates), np.concatenate(inward)
 
-    def gathered(self, force: Array) -> Array:
+    def gathered(self, stages: Stages, force: Array) -> Array:
         """Return what constant forces (3k,) along the points' axes do to the frames, wherever these move.
 
         If a frame has several points: their sum F (3,) in world axes, the moment (3,) that does not change, of the
@@ -188,12 +219,13 @@ class GroundPoints:
         """
         if self.width == 3:
             return force
-        result: list[Any] = [np.zeros(15, dtype=int)] * len(self.frames)
-        for i, (p, f) in enumerate(zip(self.points, self.frame_of, strict=True)):
-            F = p.axes.T @ force[3 * i : 3 * i + 3]
-            fixed = skew(F) @ (p.axes[0] * p.radius)
-            result[f] = result[f] + np.concatenate([F, fixed, np.outer(p.position, F).ravel()])
-        return np.concatenate(result)
+
+        def gather(axes: Array, force: Array, p: Array, radius: Scalar) -> Array:
+            F = axes.T @ force
+            return np.concatenate([F, skew(F) @ (axes[0] * radius), np.outer(p, F).ravel()])
+
+        places, radii = (np.array([getattr(p, name) for p in self.points]) for name in ("position", "radius"))
+        return self.over(stages, gather, [force], [places], [radii], into="+").ravel()
 
     def joint_forces(self, system: System, q: Array, gathered: Array) -> Array:
         """Return the joint forces (nv,) of gathered forces. From the wrench of a frame in its own axes: 0.9 times the

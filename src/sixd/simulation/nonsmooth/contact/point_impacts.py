@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sixd.simulation.nonsmooth.contact.contact_rows import ContactRows
-from sixd.simulation.nonsmooth.contact.ground_points import Surface, part_with
+from sixd.simulation.nonsmooth.contact.ground_points import Surface
 from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.contact.solver import FAR, ContactSolver
 from sixd.spatial.scalar import Array, Scalar, maximum, minimum, sqrt, where
@@ -54,18 +54,16 @@ class PointImpacts:
         k, (_, _, _, after, w, *_) = self.k, ends
         normal, normal1 = v[: 3 * k : 3], w[: 3 * k : 3]
 
-        def find(e: Array, held: Array, hits: Array, after: Array, last: Scalar) -> tuple[Any, ...]:
-            falls, late = [], []
-            for i in range(k):
-                below = where(held[i] > 0, 0, where((after[i] < 0) | (hits[i] > 0), 1, 0)) > 0
-                # what does not rebound may be stopped a little later
-                shallow = -after[i] < where(e[i] > 0, 0, _SHALLOW)
-                waits = (last > 0) | (shallow & (hits[i] <= 0))
-                falls.append(where(below, where(waits, 0, 1), 0))
-                late.append(where(below, where(waits, 1, 0), 0))
-            return np.array(falls), np.array(late), reduce(maximum, falls)
+        def find(_: Array, last: Scalar, e: Scalar, held: Scalar, hits: Scalar, after: Scalar) -> tuple[Any, Any]:
+            below = where(held > 0, 0, where((after < 0) | (hits > 0), 1, 0)) > 0
+            # what does not rebound may be stopped a little later
+            shallow = -after < where(e > 0, 0, _SHALLOW)
+            waits = (last > 0) | (shallow & (hits <= 0))
+            return where(below, where(waits, 0, 1), 0), where(below, where(waits, 1, 0), 0)
 
-        falls, late, hit = part_with(stages.part, find, surface.restitution, held, hits, after, last)
+        known = [surface.restitution], [held], [hits], [after]
+        falls, late = self.rows.points.over(stages, find, last, *known, into="oo")
+        hit = reduce(maximum, list(falls))
         rows = range(k)
         every = [Rows(x, rows) for x in (phi, after, normal, normal1)]
         times = stages.each(self.time, *every, h, Rows(falls, rows), Rows(hits, rows), into=[Into(k, rows)], when=falls)
@@ -81,27 +79,27 @@ class PointImpacts:
         k, mu, bounces, (U, A, arms) = self.k, surface.friction, surface.bounces, known
 
         def begin(
-            e: Array, w: Array, z: Array, U: Array, arms: Array, after: Array, late: Array, rates: Array, h: Any
+            axes: Array, h: Scalar, e: Scalar, w: Array, V: Array, r: Array, after: Scalar, late: Scalar, rate: Array
         ) -> tuple[Any, ...]:
-            u = w + self.rows.velocities(U, arms, z)
-            b, fast, on_ground = list(u), [], []
-            back: list[Any] = [0] * self.n
-            for i in range(k):
-                on = (after[i] <= TOUCHES[self.dtype]) | (late[i] > 0)
-                speed = where(on, maximum(-u[3 * i], 0), 0)
-                b[3 * i] = u[3 * i] + where(on, 0, FAR)
-                fast.append(where(speed > FAST[self.dtype], 1, 0))
-                on_ground.append(where(on, 1, 0))
-                if bounces:
-                    away = speed * e[i]
-                    # a point that is pressed down returns after 2 away / press
-                    soon = (away * 2 < maximum(-rates[3 * i], 0) * (h * _SOON)) | (late[i] > 0)
-                    back[3 * i] = where(soon, 0, away)
-            return u, np.array(b), np.array(back), np.array(on_ground), reduce(maximum, fast)
+            u = w + points.velocity(axes, V, r)
+            on = (after <= TOUCHES[self.dtype]) | (late > 0)
+            speed = where(on, maximum(-u[0], 0), 0)
+            b = np.array([u[0] + where(on, 0, FAR), u[1], u[2]])
+            away = speed * e
+            # a point that is pressed down returns after 2 away / press
+            soon = (away * 2 < maximum(-rate[0], 0) * (h * _SOON)) | (late > 0)
+            back = np.array([where(soon, 0, away), 0, 0])
+            return u, b, back, where(on, 1, 0), where(speed > FAST[self.dtype], 1, 0)
 
-        u, b, back, on, hits = part_with(
-            stages.part, begin, surface.restitution, w, z, U, arms, after, late, rates, h
-        )  # fmt: skip
+        points = self.rows.points
+        V, joints = self.rows.frame_velocities(stages, U, z)
+        arguments = [surface.restitution], [w[: 3 * k]], points.by_frame(V), [arms], [after], [late], [rates[: 3 * k]]
+        u, b, back, on, fast = points.over(stages, begin, h, *arguments, into="fffoo")
+        hits = reduce(maximum, list(fast))
+        if len(joints):
+            rest = w[3 * k :] + joints
+            u, b = np.concatenate([u, rest]), np.concatenate([b, rest])
+            back = np.concatenate([back, np.zeros(len(joints))])
         limits = None if bounds is None else stages.part(_limits_alone, bounds)
         none, slide = np.zeros(self.n), np.zeros(3 * k)
         u, b, back, U, A, arms, on = stages.kept(u, b, back, U, A, arms, on)

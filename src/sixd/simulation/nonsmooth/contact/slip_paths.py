@@ -156,16 +156,21 @@ class SlipPaths:
         return tuple(where(slides > 0, y, 0) for y in results)
 
     def moment(
-        self, mu: Array, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Array,
-        bends: Array,
+        self, stages: Stages, mu: Array, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array,
+        turns: Array, bends: Array,
     ) -> Array:  # fmt: skip
         """Return what the impulses x (3k,) move by, beyond those that were held, as a moment (3k,) about the end."""
-        result: list[Any] = []
-        for i in range(self.k):
-            own = slice(3 * i, 3 * i + 3)
-            since = where(bends[i] > 0, h * max(self.lag, 0.5), h * self.lag)
+
+        def one(
+            _: Array, h: Scalar, x: Array, l: Array, start: Array, slide: Array, moment: Array, turns: Scalar,
+            bends: Scalar, mu: Scalar,
+        ) -> Array:  # fmt: skip
+            since = where(bends > 0, h * max(self.lag, 0.5), h * self.lag)
             # held in the middle of a smooth change
-            moved = (x[own] - l[own]) * since + moment[i] + (l[own] - start[own]) * (h * (-1 / 6))
-            more = turned_moment(x[own], slide[own], turns[i], mu[i], h)
-            result += [moved[0], moved[1] + more[0], moved[2] + more[1]]
-        return np.array(result)
+            moved = (x - l) * since + moment + (l - start) * (h * (-1 / 6))
+            more = turned_moment(x, slide, turns, mu, h)
+            return np.array([moved[0], moved[1] + more[0], moved[2] + more[1]])
+
+        own = slice(3 * self.k)
+        known = [x[own]], [l[own]], [start[own]], [slide], [moment], [turns], [bends], [mu]
+        return self.rows.points.over(stages, one, h, *known, into="f")

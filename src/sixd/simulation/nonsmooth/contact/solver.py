@@ -106,7 +106,8 @@ class ContactSolver:
         joints: Shapes = {"y": n, "w": n, "bounds": (4 * m,)}
         shapes: Shapes = {"A": (self.size,), **folded, "F": folded["f"], "soft": (), **joints, "B": n}
         self.linear = trace(self._linear, shapes, dtype)
-        self.response = trace(self._response, {"U": size, "arms": (k, 3), "parts": (k,)}, dtype)
+        sums: Shapes = {"share": (self.frames,), "first": (self.frames, 3), "second": (self.frames, 3, 3)}
+        self.response = trace(self._response, {"U": size, **sums}, dtype)
         self.wrench = trace(self._wrench, {"x": (3,), "r": (3,), **axes}, dtype)
         begun: Shapes = {"U": size, "f": (self.frames, width), "y": n, "c": n}
         self.velocities = trace(self._velocities, begun, dtype)
@@ -123,7 +124,12 @@ class ContactSolver:
 
     def gamma(self, stages: Stages, U: Array, arms: Array, parts: Array) -> Any:
         """Return γ, the mean response of the points whose ``parts`` (k,) are 1; of all points if none is."""
-        return stages(self.response, U, arms, parts + 1e-9)
+
+        def moments(_: Array, part: Scalar, r: Array) -> tuple[Any, ...]:
+            part = part + 1e-9
+            return part, r * part, np.outer(r, r) * part
+
+        return stages(self.response, U, *self.points.over(stages, moments, [parts], [arms], into="+++"))
 
     def __call__(
         self, stages: Stages, known: tuple[Array, Array, Array], gamma: Scalar, b: Array, x: Array, slide: Array,
@@ -209,7 +215,7 @@ class ContactSolver:
                 again, *state[:3], 0.0, done, most=len(_RAMPS), when=failed, smooth=self._smooth, reads=reads
             )
         x, _, y, _ = state
-        clean = stages.part(self._cleaned, x, slide, mu, pressed, failed)
+        clean = self._cleaned(stages, x, slide, mu, pressed, failed)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
@@ -297,18 +303,16 @@ class ContactSolver:
         frames = [rows[i : i + width] for i in range(0, self.points.size, width)]
         return np.array([[[sum(a[j] * d[j] for j in a) for d in own] for a in own] for own in frames])
 
-    def _response(self, U: Array, arms: Array, parts: Array) -> Any:
-        """Return the mean over points that take part of a third of the trace of P U Uᵀ Pᵀ; 1 if none does."""
-        width, total, count = self.points.width, 0, 0  # type: int, Any, Any
+    def _response(self, U: Array, share: Array, first: Array, second: Array) -> Any:
+        """Return the mean over points that take part of a third of the trace of P U Uᵀ Pᵀ; 1 if none does. ``share``,
+        ``first`` and ``second`` are the sums, by frame, of 1, of arms r and of r rᵀ over these points."""
+        total: Any = 0
         for n, W in enumerate(self.own_responses(U)):
-            mine = [i for i, frame in enumerate(self.points.frame_of) if frame == n]
-            share = sum(parts[i] for i in mine)
-            total, count = total + W[-3:, -3:].trace() * share, count + share
-            if width == 6:  # of v + ω × r: tr(W_vv) - 2 tr([r] W_ωv) + tr([r] W_ωω [r]ᵀ)
-                r = sum(arms[i] * parts[i] for i in mine)
-                square = sum(np.outer(arms[i], arms[i]) * parts[i] for i in mine)
-                total = total - (skew(r) @ W[:3, 3:]).trace() * 2
-                total = total + W[:3, :3].trace() * square.trace() - (W[:3, :3] * square).sum()
+            total = total + W[-3:, -3:].trace() * share[n]
+            if self.points.width == 6:  # of v + ω × r: tr(W_vv) - 2 tr([r] W_ωv) + tr([r] W_ωω [r]ᵀ)
+                total = total - (skew(first[n]) @ W[:3, 3:]).trace() * 2
+                total = total + W[:3, :3].trace() * second[n].trace() - (W[:3, :3] * second[n]).sum()
+        count = sum(share)
         mean = total * (1 / 3) / where(count > 0, count, 1)
         return where(mean > 0, mean, 1)
 
@@ -324,11 +328,15 @@ class ContactSolver:
     def _in_cone(x: Array, mu: Scalar, slide: Array, pressed: Scalar) -> Array:
         return np.array(in_cone(x, mu, slide, pressed))
 
-    def _cleaned(self, x: Array, slide: Array, mu: Array, pressed: Array, failed: Scalar) -> Array:
+    def _cleaned(self, stages: Stages, x: Array, slide: Array, mu: Array, pressed: Array, failed: Scalar) -> Array:
         """Return the impulses (k, 3) within their cones, which they leave by rounding; those of Coulomb's law alone
         if ``failed``."""
-        slide = where(failed > 0, slide * 0, slide)
-        return np.array([in_cone(x[i], mu[i], slide[i], pressed[i]) for i in range(self.k)])
+
+        def clean(failed: Scalar, x: Array, slide: Array, mu: Scalar, pressed: Scalar) -> Array:
+            return np.array(in_cone(x, mu, where(failed > 0, slide * 0, slide), pressed))
+
+        into = [Into(self.k, range(self.k))]
+        return stages.each_of(self.k, clean, failed, [x], [slide], [mu], [pressed], into=into)
 
     def _finish(
         self, U: Array, f: Array, x: Array, y: Array, b: Array, c: Array, solved: Scalar
