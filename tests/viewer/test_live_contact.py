@@ -116,7 +116,7 @@ def test_bodies_fall_as_in_simulate(live, make):
     motion = sixd.simulate(model, start, None, 1.0, forces=ground, dt=2e-3)
     ask(page, "sixd.simulation.advance(500)")
     q, qd = state(page)
-    np.testing.assert_allclose(q, motion.q[-1], atol=1e-6)
+    np.testing.assert_allclose(q, motion.q[-1], atol=1e-5)
     np.testing.assert_allclose(qd, motion.qd[-1], atol=1e-4)
     assert page.size < 2e6
     assert page.outside == []

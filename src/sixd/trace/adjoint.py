@@ -18,7 +18,7 @@ import numpy as np
 
 from sixd.errors import TraceError
 from sixd.spatial.scalar import Array, where
-from sixd.trace.program import Program, trace
+from sixd.trace.program import Program, Slot, trace
 from sixd.trace.pullback import MOST, Pullback, Pullbacks, as_tuple, iteration
 from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work, reads_of, written_by
 from sixd.trace.replay import shaped
@@ -162,8 +162,9 @@ class _Back:
         when = self.known[work.when] if work.when else None
         if isinstance(work, TableCall):
             arguments = [self._rows(name, parts) for name, parts in zip(work.inputs, work.parts, strict=False)]
-            places = zip(work.outputs, work.parts[len(work.inputs) :], work.added, strict=True)
-            into = [self._into(name, parts or (), is_added) for name, parts, is_added in places]
+            slots = work.program.outputs
+            places = zip(work.outputs, slots, work.parts[len(work.inputs) :], work.added, strict=True)
+            into = [self._into(name, slot, parts or (), is_added) for name, slot, parts, is_added in places]
             return as_tuple(self.stages.each(work.program, *arguments, into=into, when=when))
         call = work.works[0]
         if len(work.works) > 1 or not isinstance(call, ProgramCall):
@@ -191,8 +192,10 @@ class _Back:
         """An argument of a table: an array by the parts of its rows."""
         return self.known[name] if parts is None else Rows(self.known[name], parts)
 
-    def _into(self, name: str, parts: Sequence[int], is_added: bool) -> Into:
-        return Into(self.shapes[name][0], parts, is_added)
+    def _into(self, name: str, slot: Slot, parts: Sequence[int], is_added: bool) -> Into:
+        """A result of a table: an array by the parts of its rows, which are like ``slot``."""
+        n = math.prod(self.shapes[name]) // max(len(slot.entries), 1)
+        return Into(n, parts, is_added, self.shapes[name] != (n, *slot.shape))
 
     def _inputs(self, names: Sequence[str]) -> list[Any]:
         return [self.known[name] for name in names]
@@ -338,7 +341,7 @@ class _Back:
         arguments = [self._rows(work.inputs[k], work.parts[k]) for k in pull.needed]
         whole = (0,) * work.rows
         into = [
-            Into(1, whole, True) if parts is None else self._into(work.inputs[k], parts, True)
+            Into(1, whole, True) if parts is None else self._into(work.inputs[k], work.program.inputs[k], parts, True)
             for k in pull.wanted
             for parts in (work.parts[k],)
         ]
