@@ -129,6 +129,8 @@ def throw(
     with np.errstate(all="ignore"):
         E = np.where(np.isfinite(motion.qd).all((1, 2)), energies(body, motion.q, motion.qd).max(1), np.inf)
     calm = energies(body, q, qd) * _DIVERGED > E
+    if not calm.any():
+        return Worst(len(q), 0.0, 0.0, 0.0)
     qs, qds = np.asarray(motion.q)[calm], np.asarray(motion.qd)[calm]
     depth = -min(0.0, float(heights(body, qs).min()))
     gain = float(gains(body, qs, qds, method, h).max())
