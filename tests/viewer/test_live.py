@@ -291,8 +291,6 @@ def test_systems_given_by_energies(live):
     ask(page, "sixd.simulation.advance(1000)")
     motion = sixd.simulate(system.substitute({g: 9.81, length: 1.0}), [0.5], [0.0], 1.0)
     assert abs(ask(page, "sixd.simulation.q")[0] - motion.q[-1, 0]) < 1e-9
-    # the mouse takes what is drawn: on a busy machine that is where the bob was before the steps above
-    page.page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
     x, y = pixel(page, "bob")
     page.page.mouse.move(x, y)
     page.page.mouse.down()
