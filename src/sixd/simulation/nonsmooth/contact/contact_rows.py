@@ -164,16 +164,6 @@ class ContactRows:
             a = metric.solve(b)
         return a, rate, metric
 
-    def collected(self, U: Array, arms: Array, impulse: Array) -> Array:
-        """Return z (nv,) of impulses (n,)."""
-        wrenches = self.points.wrenches(impulse[: 3 * self.k], arms)
-        return self.sparse.collected(U, np.concatenate([wrenches, impulse[3 * self.k :]]))
-
-    def velocities(self, U: Array, arms: Array, z: Array) -> Array:
-        """Return the velocities (n,) of points and joint rows by impulses with z (nv,)."""
-        V, first = self.sparse.velocities(U, z), self.points.size
-        return np.concatenate([self.points.velocities(V[:first], arms), V[first:]])
-
     def collect(self, stages: Stages, U: Array, arms: Array, impulse: Array) -> Array:
         """Return z (nv,) of impulses (n,), as calls within a recipe."""
         wrenches = self.points.over(stages, self.points.wrench, [impulse[: 3 * self.k]], [arms], into="+")

@@ -166,8 +166,7 @@ class ContactStep:
             reach = joints.reach(q, q1, rests)
             speeds = part(joints.mean_speeds, q, q1, per, v[3 * k :], w[3 * k :])
         shift, sunk = self.displacement.onto_ground(stages, known, gamma, after, moved, by_joints, x, held, reach)
-        q2, v2 = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
-        changed = part(lambda v, z, L, root: v + self.sparse.change(L, root, z), v1, z1 - z + zp, *response)
+        q2, v2, changed = part(self._moved, q1, v1, shift, z1 - z + zp, *response)
         work = self.displacement.work(stages, after, path, path1, speeds, w, l, x, z1 - z, shift, U, arms, per)
         q2, v2, shift = self._settled(stages, t + h, h, q, q2, v2, u1, shift, gamma, x, held, rests, constants)
         v2 = self.displacement.without_gain(stages, t + h, q1, q2, changed, v2, u1, shift, response, work, constants)
@@ -196,7 +195,7 @@ class ContactStep:
             more, _ = self.displacement.onto_ground(
                 stages, (U, A, arms), gamma, after, none, np.zeros(self.rows.m), x, held, reach
             )
-            q3, v3 = stages.part(self._moved, q2, v, more, more * 0, *response)
+            q3, v3, _ = stages.part(self._moved, q2, v, more, more * 0, *response)
             return q3, v3, shift + more, where(more @ more > _LARGE[self.dtype], 0, 1)
 
         return stages.repeat(settle, q2, v, shift, 0.0, most=_SETTLINGS, when=far)[:3]
@@ -304,15 +303,16 @@ class ContactStep:
             where(p @ p > 0, 0, 1),
         )
 
-    def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, Array]:
-        """Return the state at the end of the step. The linear velocity of a free body is in its axes: where these turn,
-        it turns back, and momentum is conserved."""
+    def _moved(self, q: Array, qd: Array, shift: Array, z: Array, L: Array, root: Array) -> tuple[Array, ...]:
+        """Return the state at the end of the step, and the velocity before the displacement. The linear velocity of a
+        free body is in its axes: where these turn, it turns back, and momentum is conserved."""
         after = self.system.integrate_row(q, self.sparse.change(L, root, shift))
-        v = list(qd + self.sparse.change(L, root, z))
+        changed = qd + self.sparse.change(L, root, z)
+        v = list(changed)
         for iq, iv in self.free:
             R, R_after = (quaternion_to_rotation(x[iq][:4]) for x in (q, after))
             v[iv.start + 3 : iv.stop] = R_after.T @ (R @ np.array(v[iv.start + 3 : iv.stop]))
-        return after, np.array(v)
+        return after, np.array(v), changed
 
 
 def _own(i: int) -> slice:

@@ -71,7 +71,7 @@ def smooth_solution(solver: ContactSolver) -> Recipe:
             four, B = slice(4 * i, 4 * i + 4), sum(a * a for a in row.values())
             one, D = linear_row(B, hold(w)[i], y[i], hold(bounds)[four], SOFT[dtype], bounds[four])
             laws.append(JointLaw(row, one - D * w[i] - y[i], D))
-        dz = change_of(own, hold(K), f, np.zeros(nv), laws)
+        dz = change_of(nv, own, hold(K), f, laws)
         after = [y[i] + left - D * product(row, dz) for i, (row, left, D) in enumerate(laws)]
         return of_frames(own, dz), np.array(after)
 

@@ -17,7 +17,7 @@ import numpy as np
 from sixd.algorithms import kinematics
 from sixd.algorithms.constrained.contact import origin_of
 from sixd.algorithms.jacobian import jacobian
-from sixd.forces.elements import ZERO_WRENCH, Force, state_slices, tree_of
+from sixd.forces.elements import Force, state_slices, tree_of
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.rigid_ground import RigidGround
 from sixd.simulation.problem import FRICTION, RESTITUTION
@@ -56,13 +56,6 @@ class Surface(NamedTuple):
         return self.restitution.dtype == object or bool(self.restitution.any())
 
 
-def part_with(part: Callable[..., Any], function: Callable[..., Any], numbers: Array, *arrays: Any) -> Any:
-    """Return ``part(function, numbers, *arrays)``, in which numbers that are known are folded."""
-    if numbers.dtype == object:
-        return part(function, numbers, *arrays)
-    return part(partial(function, numbers), *arrays)
-
-
 class GroundPoints:
     """The points of all rigid grounds among some force elements, their frames, and where their forces are in the
     states u."""
@@ -84,15 +77,11 @@ class GroundPoints:
         self.frames = list(dict.fromkeys(p.frame for p in self.points))
         self.frame_of = [self.frames.index(p.frame) for p in self.points]
         self.width = 3 if len(self.frames) == len(self.points) else 6  # rows of a frame
+        every = np.array([p.axes for p in self.points])
+        self.axes = every[0] if len(every) and (every == every[0]).all() else None  # None: of each point its own
 
     def __len__(self) -> int:
         return len(self.points)
-
-    @property
-    def common_axes(self) -> Array | None:
-        """The axes (3, 3) of all points; None if each has its own."""
-        axes = [p.axes for p in self.points]
-        return axes[0] if all((a == axes[0]).all() for a in axes) else None
 
     def over(self, stages: Stages, function: Callable[..., Any], *arguments: Any, into: str) -> Any:
         """Return the results of ``function(axes, *arguments)`` for each point; see ``Stages.each_of``. A letter of
@@ -102,8 +91,8 @@ class GroundPoints:
         kinds = {"o": Into(k, range(k)), "f": Into(k, range(k), False, True)}
         kinds["+"] = Into(len(self.frames), self.frame_of, True)
         slots = [kinds[letter] for letter in into]
-        if self.common_axes is not None:
-            return stages.each_of(k, partial(function, self.common_axes), *arguments, into=slots)
+        if self.axes is not None:
+            return stages.each_of(k, partial(function, self.axes), *arguments, into=slots)
         return stages.each_of(k, function, [np.array([p.axes for p in self.points])], *arguments, into=slots)
 
     def by_frame(self, x: Any) -> Rows:
@@ -185,15 +174,6 @@ class GroundPoints:
             p.axes @ point_velocity(V[6 * f : 6 * f + 6], r)
             for p, f, r in zip(self.points, self.frame_of, arms, strict=True)
         ])  # fmt: skip
-
-    def wrenches(self, x: Array, arms: Array) -> Array:
-        """Return the impulses or forces x (3k,) of the points as those on the frames' rows (size,)."""
-        if self.width == 3:
-            return x
-        result: list[Any] = [ZERO_WRENCH] * len(self.frames)
-        for i, (p, f, r) in enumerate(zip(self.points, self.frame_of, arms, strict=True)):
-            result[f] = result[f] + force_at_point(p.axes.T @ x[3 * i : 3 * i + 3], r)
-        return np.concatenate(result)
 
     def accelerations(self, system: System, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
         """Return the rates (3k,) of the velocities: J qdd + dJ/dt qd, without the centripetal accelerations of the

@@ -92,7 +92,7 @@ class FactorSystem:
         """Return the changes of velocities; see :class:`LinearSystem`."""
         frames, joints = self.split(entries)
         laws = [JointLaw(row, a, d) for row, a, d in zip(joints, left, D, strict=True)]
-        dz = change_of(frames, K, f, np.zeros(self.rows.nv, dtype=int), laws)
+        dz = change_of(self.rows.nv, frames, K, f, laws)
         return of_frames(frames, dz), np.array([product(row, dz) for row in joints])
 
 
@@ -126,9 +126,9 @@ class _Eliminated(NamedTuple):
 class _System:
     """A matrix and a right side by their entries that are not zero."""
 
-    def __init__(self, z: Array) -> None:
-        self.z, self.right = z, list(-z)
-        self.A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(len(z))}
+    def __init__(self, nv: int) -> None:
+        self.right: list[Any] = [0] * nv
+        self.A: dict[tuple[int, int], Any] = {(j, j): 1 for j in range(nv)}
         self.apart: list[_Eliminated] = []
 
     def add_frame(self, rows: Sequence[Row], K: Array, f: Array, alone: set[int]) -> None:
@@ -140,7 +140,7 @@ class _System:
             U = np.array([[row[j] for j in columns] for row in rows])
             KU = K @ U
             T = U.T @ KU + np.eye(len(columns), dtype=int)
-            sides = np.column_stack([U.T @ K, U.T @ f - self.z[columns]])
+            sides = np.column_stack([U.T @ K, U.T @ f])
             solution = np.array(solve_rows(list(map(list, T)), list(map(list, sides))))
             K, f = K - KU @ solution[:, :-1], f - KU @ solution[:, -1]
             self.apart.append(_Eliminated(columns, others, local, solution))
@@ -160,9 +160,9 @@ class _System:
 
     def solve(self) -> Array:
         """Return dz (nv,)."""
-        rest = sorted(set(range(len(self.z))).difference(*(part.columns for part in self.apart)))
+        rest = sorted(set(range(len(self.right))).difference(*(part.columns for part in self.apart)))
         at = {j: n for n, j in enumerate(rest)}
-        dz = np.zeros(len(self.z), dtype=object)
+        dz = np.zeros(len(self.right), dtype=object)
         entries = {(at[j], at[i]): x for (j, i), x in self.A.items() if j in at}
         dz[rest] = solve_entries(entries, [self.right[j] for j in rest])
         for part in self.apart:
@@ -170,10 +170,10 @@ class _System:
         return dz
 
 
-def change_of(frames: Sequence[Sequence[Row]], K: Array, f: Array, z: Array, joints: Sequence[JointLaw]) -> Array:
+def change_of(nv: int, frames: Sequence[Sequence[Row]], K: Array, f: Array, joints: Sequence[JointLaw]) -> Array:
     """Return dz (nv,). ``frames`` has the rows of U of each frame; K (frames, r, r) and f (frames, r) are theirs."""
     uses = Counter(j for row in (*(own[0] for own in frames), *(law.row for law in joints)) for j in row)
-    system = _System(z)
+    system = _System(nv)
     for rows, own_K, own_f in zip(frames, K, f, strict=True):
         system.add_frame(rows, own_K, own_f, {j for j in rows[0] if uses[j] == 1})
     for law in joints:

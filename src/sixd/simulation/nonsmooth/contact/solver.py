@@ -3,11 +3,12 @@
 With impulses x the points have the velocities u = b + P U z, where z = Uᵀ Pᵀ x collects impulses (J W Jᵀ = U Uᵀ of the
 frames' rows) and P (3, 6) is the map of a point from its frame. An iteration linearizes the laws, x = r - D u:
 
-    (1 + Uᵀ K U) dz = Uᵀ f - z,     K = Σ Pᵀ D P,  f = Σ Pᵀ (r - D u)     (sums over the points of a frame)
+    (M + Jᵀ K J) dw = Jᵀ (f - F),     K = Σ Pᵀ D P,  f = Σ Pᵀ (r - D u),  F = Σ Pᵀ x     (over the points of a frame)
 
-All points of a frame fold into one matrix K (6, 6): the cost is a loop over the points, and one linear system that has
-the zeros of the tree. D stays unsymmetric: symmetric, it takes three times as many iterations, and 7 % of the problems
-of a go2 stay unsolved.
+All points of a frame fold into one matrix K (6, 6): the cost is a loop over the points, and one linear system
+(``linear_system.py``). The velocities u are those by the impulses x, computed anew in each iteration: changes that are
+added up would keep what rounding leaves. D stays unsymmetric: symmetric, it takes three times as many iterations, and
+7 % of the problems of a go2 stay unsolved.
 
 The first iteration takes the modes of the impulses that it is given, those of the last step: a point without one is
 open, one on the edge of its cone slips. By the velocities that these impulses leave, points that the ground has just
@@ -42,7 +43,7 @@ from sixd.simulation.nonsmooth.contact.linear_system import LinearSystem
 from sixd.simulation.nonsmooth.contact.sparse_rows import SparseRows
 from sixd.spatial.rotation import skew
 from sixd.spatial.scalar import Array, Scalar, absolute, exp, maximum, minimum, where
-from sixd.spatial.transform import blocks, force_at_point, point_velocity
+from sixd.spatial.transform import blocks, force_at_point
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import Recipe
 from sixd.trace.stages import Into, Rows, Stages
@@ -85,8 +86,7 @@ class ContactSolver:
         self.rows, self.points, self.system, self.m, self.dtype = rows, points, system, m, dtype
         self.size = size or rows.size
         self.k, self.frames = len(points), len(points.frames)
-        axes = [p.axes for p in points.points]
-        self.axes = axes[0] if all((a == axes[0]).all() for a in axes) else None  # None: of each point its own
+        self.axes = points.axes
         self._define_programs()
 
     def _define_programs(self) -> None:
@@ -109,17 +109,9 @@ class ContactSolver:
         sums: Shapes = {"share": (self.frames,), "first": (self.frames, 3), "second": (self.frames, 3, 3)}
         self.response = trace(self._response, {"U": size, **sums}, dtype)
         self.wrench = trace(self._wrench, {"x": (3,), "r": (3,), **axes}, dtype)
-        begun: Shapes = {"U": size, "f": (self.frames, width), "y": n, "c": n}
+        begun: Shapes = {"U": size, "f": folded["f"], "y": n, "c": n}
         self.velocities = trace(self._velocities, begun, dtype)
-        done: Shapes = {
-            "U": size,
-            "f": (self.frames, width),
-            "x": (3 * k,),
-            "y": n,
-            "b": (3 * k,),
-            "c": n,
-            "solved": (),
-        }
+        done: Shapes = {"U": size, "f": folded["f"], "x": (3 * k,), "y": n, "b": (3 * k,), "c": n, "solved": ()}
         self.finish = trace(self._finish, done, dtype)
 
     def gamma(self, stages: Stages, U: Array, arms: Array, parts: Array) -> Any:
@@ -156,28 +148,26 @@ class ContactSolver:
         if self.axes is None:
             (axes,) = stages.kept(np.array([p.axes for p in self.points.points]))
             rows.append(Rows(axes, points))
-        by_frame = [Into(self.frames, self.points.frame_of, True)]
-        vectors, numbers = [Into(k, points)], [Into(k, points)]
-
+        by_frame, each = [Into(self.frames, self.points.frame_of, True)], [Into(k, points)]
         frame_of, forces = self.points.frame_of, np.zeros((self.frames, self.points.width))
 
         def iteration(rows: list[Rows], ramp: Scalar, early: float, later: float) -> Callable[..., tuple[Any, ...]]:
             def once(x: Array, F: Array, y: Array, count: Scalar, _: Any) -> tuple[Any, ...]:
                 soft, per, stiff, project, first, last = stages(self.phase, count, ramp, gamma)
                 (x,) = stages.repeat(
-                    lambda x: (stages.each(self.cone, Rows(x, points), *rows[1:4], into=vectors),), x, most=1,
+                    lambda x: (stages.each(self.cone, Rows(x, points), *rows[1:4], into=each),), x, most=1,
                     when=project,
                 )  # fmt: skip
                 V, w = stages(self.velocities, U, F, y, b[joint])
                 K, f, u, rest, D = stages.each(
                     self.fold, Rows(x, points), Rows(b[: 3 * k].reshape(k, 3), points), Rows(V, frame_of), *rows,
                     gamma, per, stiff, first * float(not cold),
-                    into=[*by_frame, *by_frame, *vectors, *vectors, Into(k, points)], when=parts,
+                    into=[*by_frame, *by_frame, *each, *each, *each], when=parts,
                 )  # fmt: skip
                 dV, y, size = stages(self.linear, A, K, f, F, soft, y, w, bounds, B)
                 x, F, sizes = stages.each(
                     self.move, Rows(u, points), rows[0], Rows(rest, points), Rows(D, points), Rows(dV, frame_of),
-                    *rows[1:], gamma, into=[*vectors, *by_frame, *numbers], when=parts,
+                    *rows[1:], gamma, into=[*each, *by_frame, *each], when=parts,
                 )  # fmt: skip
                 size = reduce(maximum, list(sizes), size)
                 good = size < where(last > 0, later, early)
@@ -209,13 +199,15 @@ class ContactSolver:
         *state, done = stages.repeat(once, *start, most=most, when=when, smooth=smooth, reads=reads)
         done = where(when > 0, done, 1)
         (failed,) = stages.kept(1 - done)
+        (slide,) = stages.kept(slide * done)  # what begins again obeys Coulomb's law alone
         if begins_again:  # the derivatives of both loops are those of this one
-            (reads[4],) = stages.kept(slide * done)
+            reads[4] = slide
             *state, done = stages.repeat(
                 again, *state[:3], 0.0, done, most=len(_RAMPS), when=failed, smooth=self._smooth, reads=reads
             )
         x, _, y, _ = state
-        clean = self._cleaned(stages, x, slide, mu, pressed, failed)
+        # impulses leave their cones by rounding
+        clean = stages.each(self.cone, Rows(x, points), rows[1], Rows(slide, points), rows[3], into=each)
         f = stages.each(self.wrench, Rows(clean, points), rows[0], *rows[5:], into=by_frame)
         x, z = stages(self.finish, U, f, clean.reshape(3 * k), y, b[: 3 * k], b[joint], done)
         return x, z, done
@@ -237,7 +229,7 @@ class ContactSolver:
         """Return K (6, 6) and f (6,) of a point, its velocity u (3,) with the impulses, r - D u (3,), and D (6,);
         zeros unless it takes part."""
         axes, (gamma, per, stiff, first) = self.axes_of(rest)
-        u = b + (V if self.points.width == 3 else axes @ point_velocity(V, r))
+        u = b + self.points.velocity(axes, V, r)
         u = np.array([where(part > 0, a, 0) for a in u])
         along = [x[a] * gamma for a in (1, 2)]
         fast = u[1] * u[1] + u[2] * u[2] > along[0] * along[0] + along[1] * along[1]
@@ -266,12 +258,12 @@ class ContactSolver:
         """Return the impulse of a point after an iteration, the same on its frame, and by how much the impulse and
         its velocity contradict its law; zeros unless it takes part."""
         axes, (gamma,) = self.axes_of(rest)
-        du = dV if self.points.width == 3 else axes @ point_velocity(dV, r)
+        du = self.points.velocity(axes, dV, r)
         x, u = left - np.array(times(D, du)), u + du
         size = point_residual(gamma, u, x, mu, slide, pressed)
         size = reduce(maximum, [absolute(d) * _ROUNDING[self.dtype] for d in du], size)
         x = np.array([where(part > 0, y, 0) for y in x])
-        return x, x if self.points.width == 3 else force_at_point(axes.T @ x, r), where(part > 0, size, 0)
+        return x, self.points.wrench(axes, x, r), where(part > 0, size, 0)
 
     def _linear(
         self, A: Array, K: Array, f: Array, F: Array, soft: Scalar, y: Array, w: Array, bounds: Array, B: Array
@@ -317,7 +309,7 @@ class ContactSolver:
         return where(mean > 0, mean, 1)
 
     def _wrench(self, x: Array, r: Array, *rest: Any) -> Array:
-        return x if self.points.width == 3 else force_at_point(self.axes_of(rest)[0].T @ x, r)
+        return self.points.wrench(self.axes_of([*rest, None])[0], x, r)
 
     def _velocities(self, U: Array, f: Array, y: Array, c: Array) -> tuple[Array, Array]:
         """Return the velocities of the frames (frames, r) and joint rows (m,) by impulses."""
@@ -327,16 +319,6 @@ class ContactSolver:
     @staticmethod
     def _in_cone(x: Array, mu: Scalar, slide: Array, pressed: Scalar) -> Array:
         return np.array(in_cone(x, mu, slide, pressed))
-
-    def _cleaned(self, stages: Stages, x: Array, slide: Array, mu: Array, pressed: Array, failed: Scalar) -> Array:
-        """Return the impulses (k, 3) within their cones, which they leave by rounding; those of Coulomb's law alone
-        if ``failed``."""
-
-        def clean(failed: Scalar, x: Array, slide: Array, mu: Scalar, pressed: Scalar) -> Array:
-            return np.array(in_cone(x, mu, where(failed > 0, slide * 0, slide), pressed))
-
-        into = [Into(self.k, range(self.k))]
-        return stages.each_of(self.k, clean, failed, [x], [slide], [mu], [pressed], into=into)
 
     def _finish(
         self, U: Array, f: Array, x: Array, y: Array, b: Array, c: Array, solved: Scalar
