@@ -146,22 +146,6 @@ def in_world_axes(model: Model, q: Array) -> tuple[list[Array], list[Array]]:
     return S_O, I_O
 
 
-def mass_matrix(model: Model, S: Sequence[Array], inertia: Sequence[Array]) -> Array:
-    """M (nv, nv) from S and the inertias in world axes: the composite-rigid-body algorithm with X = 1  [RBDA 6.2]."""
-    Ic, M = list(inertia), np.diag(np.array(model.armature, dtype=object))
-    for i in reversed(model.bodies):
-        Ic[model.parent[i]] = Ic[model.parent[i]] + Ic[i]
-        F = Ic[i] @ S[i]
-        for j in path(model, i):
-            block = S[j].T @ F
-            if j == i:
-                block = mirror_upper(block)
-                M[model.iv[i], model.iv[i]] = M[model.iv[i], model.iv[i]] + block
-            else:
-                M[model.iv[j], model.iv[i]], M[model.iv[i], model.iv[j]] = block, block.T
-    return M
-
-
 def jacobians(model: Model, S: Sequence[Array], bodies: Sequence[int]) -> Array:
     """The velocities of bodies in world axes, about the origins of their trees, by qd: (6 bodies, nv)."""
     J = np.zeros((6 * len(bodies), model.nv), dtype=object)

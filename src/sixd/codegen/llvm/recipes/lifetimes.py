@@ -1,6 +1,6 @@
 """Where the arrays of a recipe are in memory: arrays that are not needed at the same time share it.
 
-A step of a go2 with rigid contact on 16 points has 9,000 entries, of which 2,300 are needed at once: a vector of eight
+A step of a go2 with rigid contact on 16 points has 9,000 entries, of which 2,100 are needed at once: a vector of eight
 states of them fits into the cache of a core, and many more rows into that of a GPU.
 """
 

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sixd.algorithms.constrained.contact import ContactTree, in_world_axes, jacobians, mass_matrix
+from sixd.algorithms.constrained.contact import ContactTree, in_world_axes, jacobians
 from sixd.algorithms.constrained.dynamics import mass_metric
+from sixd.algorithms.crba import mass_matrix
 from sixd.algorithms.linear.dense import solve_rows
 from sixd.algorithms.linear.patterns import solve_entries
 from sixd.algorithms.linear.tree import Metric, tree_metric
@@ -57,7 +58,8 @@ class TreeSystem:
         """Return M, the Jacobians and the entries of the bodies; see :class:`LinearSystem`."""
         assert isinstance(system, Model)
         S, inertia = in_world_axes(system, q)
-        metric = tree_metric(mass_matrix(system, S, inertia), system.dof_parent)
+        one = [np.eye(6, dtype=int)] * len(S)  # transforms between bodies
+        metric = tree_metric(mass_matrix(system, one, S, inertia), system.dof_parent)
         return metric, jacobians(system, S, self.bodies), self.tree.prepare(system, S, inertia).entries
 
     def changes(self, entries: Array, K: Array, f: Array, left: Sequence[Any], D: Sequence[Any]) -> tuple[Array, Array]:
