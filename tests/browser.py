@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import sixd
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 FLAGS = (
@@ -46,6 +48,7 @@ class Watched:
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        self.size = 0  # of a saved page [bytes]
         self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -80,3 +83,22 @@ class Watched:
     def set(self, name: str, value: Any) -> None:
         """Set an option of the page."""
         self.page.evaluate("([name, value]) => { sixd.options[name] = value; }", [name, value])
+
+
+@contextmanager
+def live_pages(browser: Any, folder: Path) -> Iterator[Callable[..., Watched]]:
+    """Opens live pages of models, paused at their start; they are closed at the end, so that they do not go on."""
+    opened: list[Watched] = []
+
+    def show(model: Any, *, width: int = 640, height: int = 420, **options: Any) -> Watched:
+        with sixd.view(model, live=True, open_browser=False, **options) as viewer:
+            path = viewer.save_html(folder / "page.html")
+        page = Watched(browser, width=width, height=height).open(path)
+        page.page.evaluate("sixd.pause(); sixd.simulation.reset()")
+        page.size = path.stat().st_size
+        opened.append(page)
+        return page
+
+    yield show
+    for page in opened:
+        page.page.close()

@@ -13,8 +13,8 @@ from sixd.trace.program import trace
 from sixd.trace.recipe import Recipe, Repeated, TableCall
 from sixd.trace.stages import Into, Rows, trace_stages
 from sixd.trace.tangents import linear
-from sixd.trace.tangents.compact import compact, needed_works
 from sixd.trace.tangents.linear import Linearised
+from sixd.trace.tangents.needed import needed_works
 from sixd.trace.tangents.tangent_recipe import TangentRecipe
 
 E = 1e-6  # of differences
@@ -33,7 +33,7 @@ def with_tangents(recipe, names):
     }
     found = {pair: tangent for pair, tangent in found.items() if tangent is not None}
     works = needed_works([*tangents.arrays.first, *tangents.works], set(found.values()))
-    return compact(Recipe(tangents.arrays.memory, recipe.state, (), tuple(works), tuple(found.values()))), list(found)
+    return Recipe(tangents.arrays.memory, recipe.state, (), tuple(works), tuple(found.values())), list(found)
 
 
 def require_tangents(recipe, state, names=None):

@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 import sixd
-from browser import Watched, chromium
+from browser import Watched, chromium, live_pages
 from sixd.errors import SixdError
 
 ARM = [0.3, -0.3, -0.4, -0.6, 0.9, 0.0]
@@ -23,21 +23,8 @@ def browser():
 
 @pytest.fixture
 def live(browser, tmp_path):
-    """Opens the live page of a model, paused at its start; pages are closed at the end, so that they do not go on."""
-    opened = []
-
-    def show(model, *, width=640, height=420, **options):
-        with sixd.view(model, live=True, open_browser=False, **options) as viewer:
-            path = viewer.save_html(tmp_path / "page.html")
-        page = Watched(browser, width=width, height=height).open(path)
-        page.page.evaluate("sixd.pause(); sixd.simulation.reset()")
-        page.size = path.stat().st_size
-        opened.append(page)
-        return page
-
-    yield show
-    for page in opened:
-        page.page.close()
+    with live_pages(browser, tmp_path) as show:
+        yield show
 
 
 def ask(page, expression):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixd
-from browser import Watched, chromium
+from browser import chromium, live_pages
 from sixd.errors import SixdError
 
 DROP = [np.cos(0.3), 0.6 * np.sin(0.3), 0.8 * np.sin(0.3), 0, 0, 0, 0.5]
@@ -20,21 +20,8 @@ def browser():
 
 @pytest.fixture
 def live(browser, tmp_path):
-    """Opens the live page of a model, paused at its start."""
-    opened = []
-
-    def show(model, **options):
-        with sixd.view(model, live=True, open_browser=False, **options) as viewer:
-            path = viewer.save_html(tmp_path / "page.html")
-        page = Watched(browser, width=640, height=420).open(path)
-        page.page.evaluate("sixd.pause(); sixd.simulation.reset()")
-        page.size = path.stat().st_size
-        opened.append(page)
-        return page
-
-    yield show
-    for page in opened:
-        page.page.close()
+    with live_pages(browser, tmp_path) as show:
+        yield show
 
 
 def ask(page, expression, argument=None):

@@ -20,7 +20,7 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import ProgramCall, Recipe, TableCall
-from sixd.trace.tangents.compact import compact, needed_works
+from sixd.trace.tangents.needed import needed_works
 from sixd.trace.tangents.tangent_recipe import TangentRecipe
 
 BLOCKS = {"q": "q", "qd": "qd", "u": "u", "tau": TAU}  # of directions, and the arrays that they change
@@ -62,7 +62,7 @@ def matrices_recipe(problem: Problem, method: str, dtype: str) -> Recipe:
     if UNSOLVED in step.state:
         recorded = *recorded, step.results[step.state.index(UNSOLVED)]
     works = needed_works([*tangents.arrays.first, *tangents.works], {*recorded})
-    return compact(Recipe(tangents.arrays.memory, (), step.inputs, tuple(works), (), recorded=recorded))
+    return Recipe(tangents.arrays.memory, (), step.inputs, tuple(works), (), recorded=recorded)
 
 
 def _tangent_space(problem: Problem, tangents: TangentRecipe, dtype: str) -> str:
