@@ -94,3 +94,38 @@ def nested_by_numbers(x, y, when, count, most=12, inner=3):
         if x < 1e-3:
             break
     return x, y, when, count
+
+
+def roots(parts=(3, 0, 2, 2), into=(1, 3, 0, 4)):
+    """Return the recipe (x (4,), when (4,), y (5, 2)) -> the same with square roots and their numbers of iterations.
+
+    Row k finds the root of entry ``parts[k]`` of x by Newton's method, in a loop of its own, and puts it into row
+    ``into[k]`` of y; where entry k of ``when`` is 0, nothing changes.
+    """
+
+    def step(stages, x, when, y):
+        def one(x):
+            def newton(r, count, _):
+                after = (r + x / r) / 2
+                return after, count + 1, where(abs(after - r) < 1e-12 * after, 1, 0)
+
+            r, count, _ = stages.repeat(newton, x + 1, 0.0, 0.0, most=50)
+            return (np.array([r, count]),)
+
+        (y,) = stages.each_row(one, Rows(x, parts), into=[(y, into)], when=when)
+        return x, when, y
+
+    return trace_stages(step, {"x": (4,), "when": (4,), "y": (5, 2)}, {})
+
+
+def roots_by_numpy(x, when, y, parts=(3, 0, 2, 2), into=(1, 3, 0, 4)):
+    """Return what :func:`roots` does to arrays (4,), (4,) and (5, 2)."""
+    y = np.array(y)
+    for k, (source, target) in enumerate(zip(parts, into, strict=True)):
+        if when[k]:
+            before, after, count = 0.0, x[source] + 1, 0
+            while not (count and abs(after - before) < 1e-12 * after):
+                before, count = after, count + 1
+                after = (before + x[source] / before) / 2
+            y[target] = after, count
+    return y

@@ -134,3 +134,6 @@ def test_tables_and_loops(rng):
         np.testing.assert_allclose(ours, theirs.ravel(), rtol=1e-13, atol=1e-13)
     for start in ((300.0, 0.1, 1.0, 0.0), (1e-4, 0.1, 1.0, 2.0), (300.0, 0.1, 0.0, 0.0)):
         np.testing.assert_allclose(np.ravel(stepped(recipes.nested(), *start)), recipes.nested_by_numbers(*start))
+    x, when, y = rng.uniform(0, 100, 4), np.array([1.0, 0.0, 1.0, 1.0]), rng.normal(size=(5, 2))
+    found = stepped(recipes.roots(), x, when, y)[2]
+    np.testing.assert_allclose(found, recipes.roots_by_numpy(x, when, y).ravel(), rtol=1e-15)

@@ -205,7 +205,7 @@ def test_large_programs(dtype, gpu, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("make", [recipes.springs, recipes.nested])
+@pytest.mark.parametrize("make", [recipes.springs, recipes.nested, recipes.roots])
 def test_tables_and_loops(make, dtype, gpu, rng):
     """One function for the rows of a table, also on GPUs; bit-identical to the CPU's results."""
     recipe = make()

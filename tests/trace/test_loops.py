@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from recipes import PAIRS, both, compiled, nested, nested_by_numbers, springs, springs_by_numpy
+from recipes import (
+    PAIRS,
+    both,
+    compiled,
+    nested,
+    nested_by_numbers,
+    roots,
+    roots_by_numpy,
+    springs,
+    springs_by_numpy,
+)
 from sixd.codegen.js_module import emit_js_module
 from sixd.engine.artifact import recipe_key
 from sixd.errors import TraceError
@@ -54,6 +64,29 @@ def test_nested_loops(flags):
     together = roll(np.array([1]), [x, y, when, count])
     for k in range(4):
         assert_array_equal(np.concatenate([a[k] for a in alone]), together[k])
+
+
+@pytest.mark.parametrize("flags", [lambda x: x < 0, lambda x: x > 0, lambda x: x > 0.5])
+def test_loops_for_each_row(flags, rng):
+    """Rows that read one part, loops that end at different times, rows and states that are left out."""
+    x, when, y = (
+        rng.uniform(0, 100, (19, 4)),
+        flags(rng.uniform(size=(19, 4))).astype(float),
+        rng.normal(size=(19, 5, 2)),
+    )
+    expected = [roots_by_numpy(*row) for row in zip(x, when, y, strict=True)]
+    for result in both(roots(), (x, when, y), (), 1):
+        assert_allclose(result[2], expected, rtol=1e-15)
+    roll = compiled(roots())[0]
+    alone = [roll(np.array([1]), [a[i : i + 1] for a in (x, when, y)])[2] for i in range(19)]
+    assert_array_equal(np.concatenate(alone), roll(np.array([1]), [x, when, y])[2])
+
+
+def test_loops_for_each_row_are_not_differentiated():
+    """An error says so, instead of derivatives that are none."""
+    with pytest.raises(TraceError, match="loops over the rows of a table are not differentiated"):
+        forward_backward(roots(), ("x",), (), "float64")
+    assert recipe_key(roots(), "float64") != recipe_key(roots(into=(1, 3, 0, 2)), "float64")
 
 
 def test_exchange_in_a_loop():

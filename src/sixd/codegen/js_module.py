@@ -19,7 +19,7 @@ from sixd.codegen.lines import Lines, cut
 from sixd.errors import TraceError
 from sixd.trace import Program, Slot, check
 from sixd.trace.program import work_indices
-from sixd.trace.recipe import Recipe, Repeated, TableCall, Work, calls_in
+from sixd.trace.recipe import EachRow, Recipe, Repeated, TableCall, Work, calls_in
 
 # statements of one function, and of the parts of a longer one. V8 leaves functions of more than 60 kB of bytecode to
 # its interpreter; a statement takes up to 20 bytes. A humanoid's step took 270 µs while it was interpreted, then 21 µs;
@@ -110,6 +110,8 @@ def _work(work: Work, names: Mapping[int, str], arrays: Mapping[str, str]) -> It
         yield from _loop(work, names, arrays)
     elif isinstance(work, TableCall):
         yield from _table(work, names, arrays)
+    elif isinstance(work, EachRow):
+        yield from _each_row(work, names, arrays)
     else:
         yield f"{names[id(work.program)]}({', '.join(arrays[a] for a in (*work.inputs, *work.outputs))});"
 
@@ -128,6 +130,22 @@ def _loop(loop: Repeated, names: Mapping[int, str], arrays: Mapping[str, str]) -
     yield from _moves([(arrays[x], y) for x, y in zip(loop.results, outputs, strict=True)])
     yield f"if ({outputs[-1]}[0] === 1) break;" if loop.most > 1 else ""
     yield "}"
+
+
+def _each_row(loop: EachRow, names: Mapping[int, str], arrays: Mapping[str, str]) -> Iterator[str]:
+    """The statements of works for each row of a table."""
+    yield from (f"{arrays[y]}.set({arrays[x]});" for y, x in zip(loop.outputs, loop.inputs, strict=True) if x != y)
+    yield f"{[list(row) for row in zip(*loop.source_parts, *loop.output_parts, strict=True)]}.forEach((row, k) => {{"
+    if loop.when:
+        yield f"if ({arrays[loop.when]}[k] === 0) return;"
+    for k, (source, name) in enumerate(zip(loop.sources, loop.rows_in, strict=True)):
+        part, size = arrays[name], f"{arrays[name]}.length"
+        yield f"{part}.set({arrays[source]}.subarray(row[{k}] * {size}, (row[{k}] + 1) * {size}));"
+    for work in loop.works:
+        yield from _work(work, names, arrays)
+    for k, (result, name) in enumerate(zip(loop.results, loop.outputs, strict=True), len(loop.sources)):
+        yield f"{arrays[name]}.set({arrays[result]}, row[{k}] * {arrays[result]}.length);"
+    yield "});"
 
 
 def _moves(pairs: list[tuple[str, str]]) -> Iterator[str]:

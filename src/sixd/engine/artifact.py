@@ -34,7 +34,7 @@ from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
 from sixd.trace.ops import Op
 from sixd.trace.program import Program, trace
-from sixd.trace.recipe import Recipe, Repeated, TableCall, Work
+from sixd.trace.recipe import EachRow, Recipe, Repeated, TableCall, Work
 
 # results are reported as suspect if they are not finite, or, of functions that divide by the mass matrix, if they are
 # so large or the pivots so small that digits may be lost. Compiled code compares the sum of squares, which overflows
@@ -224,8 +224,12 @@ def recipe_key(recipe: Recipe, dtype: str) -> str:
 
     def describe(work: Work) -> Any:
         if isinstance(work, Repeated):
-            names = work.inputs, work.outputs, work.results, work.most, work.when, work.tape, work.made, work.rewinds
-            return *names, [describe(part) for part in work.works]
+            own = work.inputs, work.outputs, work.results, work.most, work.when, work.tape, work.made, work.rewinds
+            return *own, [describe(part) for part in work.works]
+        if isinstance(work, EachRow):
+            parts = work.source_parts, work.output_parts, work.rows, work.when
+            names = work.sources, work.rows_in, work.inputs, work.outputs, work.results
+            return *names, parts, [describe(part) for part in work.works]
         if id(work.program) not in numbers:
             numbers[id(work.program)] = len(numbers)
             lines.append(graph_text(work.program))

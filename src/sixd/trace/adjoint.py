@@ -20,7 +20,17 @@ from sixd.errors import TraceError
 from sixd.spatial.scalar import Array, where
 from sixd.trace.program import Program, Slot, trace
 from sixd.trace.pullback import MOST, Pullback, Pullbacks, as_tuple, iteration
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work, reads_of, written_by
+from sixd.trace.recipe import (
+    ProgramCall,
+    Recipe,
+    Repeated,
+    Shape,
+    TableCall,
+    Work,
+    reads_of,
+    require_known_derivatives,
+    written_by,
+)
 from sixd.trace.replay import shaped
 from sixd.trace.stages import Into, Rows, Stages, Tape, trace_stages
 
@@ -44,6 +54,7 @@ def forward_backward(
     recorded and long calls are repeated; the adjoint has series "weight of …", the weights of these arrays after each
     step.
     """
+    require_known_derivatives(recipe.works)
     long = [name for work in recipe.works if _is_long(work, recipe) for name in work.outputs]
     before, inside = _shapes(recipe, recipe.state), _shapes(recipe, () if along else long)
     state = _shapes(recipe, (*weighed, *by), "by {}")
@@ -166,6 +177,7 @@ class _Back:
             places = zip(work.outputs, slots, work.parts[len(work.inputs) :], work.added, strict=True)
             into = [self._into(name, slot, parts or (), is_added) for name, slot, parts, is_added in places]
             return as_tuple(self.stages.each(work.program, *arguments, into=into, when=when))
+        assert isinstance(work, Repeated)
         call = work.works[0]
         if len(work.works) > 1 or not isinstance(call, ProgramCall):
             return self._iterations(work, when)

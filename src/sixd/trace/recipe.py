@@ -1,7 +1,8 @@
 """Recipes: one step as a sequence of works on named arrays in memory.
 
-A work is a call of a program, a call for each row of a table, or a loop over other works. Tables and loops are loops in
-the generated code as well, which does not grow with the number of rows or iterations. Independent of robots and
+A work is a call of a program, a call for each row of a table, or a loop over other works: iterations, or the rows of a
+table. Tables and loops are loops in the generated code as well, which does not grow with the number of rows or
+iterations. Independent of robots and
 targets.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.errors import TraceError
 from sixd.spatial.scalar import Array
 from sixd.trace.program import Program
 
@@ -88,14 +90,46 @@ class Repeated:
     rewinds: tuple[tuple[str, str], ...] = ()
 
 
-Work = ProgramCall | TableCall | Repeated
+@dataclass(frozen=True, eq=False)
+class EachRow:
+    """Works that are done for each row of a table, one row after the other.
+
+    For row k the parts ``source_parts[.][k]`` of ``sources`` are copied to the arrays ``rows_in``; after the works the
+    arrays ``results`` are copied to the parts ``output_parts[.][k]`` of ``outputs``, which begin as ``inputs``.
+    ``when``, if any, is an array with an entry for each row: states in which that is 0 keep what is there, and where it
+    is 0 in every state the row is left out.
+    """
+
+    works: tuple[Work, ...]
+    sources: tuple[str, ...]
+    source_parts: tuple[tuple[int, ...], ...]
+    rows_in: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_parts: tuple[tuple[int, ...], ...]
+    results: tuple[str, ...]
+    rows: int
+    when: str = ""
+
+
+Work = ProgramCall | TableCall | Repeated | EachRow
+Loop = Repeated | EachRow
+
+
+def require_known_derivatives(works: Sequence[Work]) -> None:
+    """Raise if works have loops over rows, whose derivatives are not those of their operations."""
+    if any(isinstance(work, EachRow) for work in all_works(works)):
+        raise TraceError("derivatives: loops over the rows of a table are not differentiated.")
 
 
 def written_by(work: Work) -> set[str]:
     """The arrays that a work writes, those in its loops included."""
-    if not isinstance(work, Repeated):
+    if isinstance(work, EachRow):
+        own = {*work.outputs, *work.rows_in}
+    elif isinstance(work, Repeated):
+        own = {*work.outputs, *work.tape, work.made, *(array for _, array in work.rewinds)}
+    else:
         return {*work.outputs}
-    own = {*work.outputs, *work.tape, work.made, *(array for _, array in work.rewinds)}
     return own.union(*(written_by(part) for part in work.works))
 
 
@@ -103,18 +137,24 @@ def all_works(works: Sequence[Work]) -> Iterator[Work]:
     """The works, and those in loops."""
     for work in works:
         yield work
-        if isinstance(work, Repeated):
+        if isinstance(work, Loop):
             yield from all_works(work.works)
 
 
 def calls_in(works: Sequence[Work]) -> Iterator[ProgramCall | TableCall]:
     """The calls of works, those in loops included."""
-    return (work for work in all_works(works) if not isinstance(work, Repeated))
+    return (work for work in all_works(works) if not isinstance(work, Loop))
 
 
 def reads_of(work: Work) -> tuple[str, ...]:
     """The names of the arrays that a work needs from before."""
     when = () if isinstance(work, ProgramCall) or not work.when else (work.when,)
+    if isinstance(work, EachRow):
+        own, inside = {*work.rows_in}, list[str]()
+        for part in work.works:
+            inside += (name for name in reads_of(part) if name not in own)
+            own.update(part.outputs)
+        return *work.inputs, *work.sources, *when, *inside, *(name for name in work.results if name not in own)
     if not isinstance(work, Repeated):
         return *work.inputs, *when
     own = {*work.outputs, *(array for _, array in work.rewinds)}
@@ -140,6 +180,12 @@ def renamed(work: Work, to: Mapping[str, str]) -> Work:
         )  # fmt: skip
     if isinstance(work, ProgramCall):
         return replace(work, inputs=names(work.inputs), outputs=names(work.outputs))
+    if isinstance(work, EachRow):
+        return replace(
+            work, works=tuple(renamed(part, to) for part in work.works), sources=names(work.sources),
+            rows_in=names(work.rows_in), inputs=names(work.inputs), outputs=names(work.outputs),
+            results=names(work.results), when=to[work.when] if work.when else "",
+        )  # fmt: skip
     when = to[work.when] if work.when else ""
     return replace(work, inputs=names(work.inputs), outputs=names(work.outputs), when=when)
 
@@ -204,6 +250,8 @@ class Recipe:
                 memory.update(zip(work.outputs, results, strict=True))
             elif isinstance(work, TableCall):
                 self._run_table(work, memory, batch)
+            elif isinstance(work, EachRow):
+                self._run_rows(work, memory, batch)
             else:
                 self._run_loop(work, memory, batch)
 
@@ -225,6 +273,20 @@ class Recipe:
                 part = np.s_[...] if starts is None else np.s_[..., starts[row] : starts[row] + y.shape[-1]]
                 x[part] = x[part] + y if is_added else y
         memory.update(zip(work.outputs, outputs, strict=True))
+
+    def _run_rows(self, work: EachRow, memory: dict[str, Array], batch: Shape) -> None:
+        size = {name: math.prod(self.memory[name]) for name in (*work.rows_in, *work.results)}
+        memory.update({name: np.array(memory[start]) for name, start in zip(work.outputs, work.inputs, strict=True)})
+        for row in range(work.rows):
+            needed = memory[work.when][..., row : row + 1] != 0 if work.when else np.ones((1,), dtype=bool)
+            if not needed.any():
+                continue
+            for source, name, parts in zip(work.sources, work.rows_in, work.source_parts, strict=True):
+                memory[name] = memory[source][..., parts[row] * size[name] :][..., : size[name]]
+            self.run(work.works, memory, batch)
+            for result, name, parts in zip(work.results, work.outputs, work.output_parts, strict=True):
+                part = memory[name][..., parts[row] * size[result] :][..., : size[result]]
+                part[...] = np.where(needed, memory[result], part)
 
     def _run_loop(self, work: Repeated, memory: dict[str, Array], batch: Shape) -> None:
         memory.update({name: memory[start] for name, start in zip(work.outputs, work.inputs, strict=True)})

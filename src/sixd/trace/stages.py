@@ -18,7 +18,7 @@ from sixd.errors import TraceError
 from sixd.gc_pause import PAUSED
 from sixd.trace.expr import Graph
 from sixd.trace.program import Program, Slot, make_program, trace
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work
+from sixd.trace.recipe import EachRow, Loop, ProgramCall, Recipe, Repeated, Shape, TableCall, Work
 
 
 class Rows(NamedTuple):
@@ -126,6 +126,45 @@ class Stages:
             shapes[f"{k}"] = shape
         rows = [Rows(x[0], range(n)) if isinstance(x, list) else x for x in arguments]
         return self.each(trace(function, shapes, self.graph.dtype), *rows, into=into)
+
+    def each_row(
+        self,
+        function: Callable[..., Sequence[Any]],
+        *arguments: Rows,
+        into: Sequence[tuple[Any, Sequence[int]]],
+        when: Any = None,
+    ) -> tuple[Any, ...]:
+        """The arrays of ``into`` after ``function(*rows)``, which may call this object, was done for each row of a
+        table: its results replace the rows of these arrays that the numbers beside them name. ``when``, if any, is an
+        array with an entry for each row; see :class:`EachRow`."""
+        sources = self.store({f"source {k}": x.array for k, x in enumerate(arguments)})
+        starts = {f"start {k}": x for k, (x, _) in enumerate(into)}
+        stored = self.store(starts if when is None else {**starts, "when": when})
+        outer = self.works, dict(self.known), dict(self.slots)
+        rows_in = tuple(self._new(np.shape(x.array)[1:]) for x in arguments)
+        names = tuple(self._new(np.shape(x)) for x, _ in into)
+        self.works = []
+        after = function(*(self.input(name, self.memory[name]) for name in rows_in))
+        results = self.store({f"row {k}": x for k, x in enumerate(after)})
+        inside = tuple(self.works)
+        self.works, self.known, self.slots = outer
+        parts = tuple(tuple(map(int, x.parts)) for x in arguments), tuple(tuple(map(int, p)) for _, p in into)
+        last = "".join(stored[len(into) :])
+        self.works.append(
+            EachRow(
+                inside,
+                sources,
+                parts[0],
+                rows_in,
+                stored[: len(into)],
+                names,
+                parts[1],
+                results,
+                len(parts[1][0]),
+                last,
+            )
+        )
+        return tuple(self.input(name, self.memory[name]) for name in names)
 
     def repeat(
         self,
@@ -269,8 +308,11 @@ def _without_functions(works: Sequence[Work], plain: dict[int, Program] | None =
     plain = {} if plain is None else plain
 
     def stripped(work: Work) -> Work:
-        if isinstance(work, Repeated):
-            return replace(work, works=tuple(_without_functions(work.works, plain)), smooth=None)
+        if isinstance(work, Loop):
+            inside = tuple(_without_functions(work.works, plain))
+            return (
+                replace(work, works=inside, smooth=None) if isinstance(work, Repeated) else replace(work, works=inside)
+            )
         if work.program.source is None:
             return work
         if id(work.program) not in plain:

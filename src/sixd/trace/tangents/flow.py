@@ -16,7 +16,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sixd.trace.program import Program
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, Shape, TableCall, Work, reads_of, renamed
+from sixd.trace.recipe import (
+    EachRow,
+    ProgramCall,
+    Recipe,
+    Repeated,
+    Shape,
+    TableCall,
+    Work,
+    reads_of,
+    renamed,
+    require_known_derivatives,
+)
 from sixd.trace.tangents.linear import Linearised, Set
 
 Block = str
@@ -62,6 +73,8 @@ class Flow:
             if isinstance(work, Repeated):
                 self._loop(work, blocks, is_final)
                 continue
+            require_known_derivatives([work])
+            assert not isinstance(work, EachRow)
             count = work.rows if isinstance(work, TableCall) else 1
             blocks.update(self._call(work.program, work.inputs, work.outputs, blocks, is_final * count))
 

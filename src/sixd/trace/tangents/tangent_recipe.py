@@ -71,12 +71,17 @@ class TangentRecipe:
                 self._call(work)
             elif isinstance(work, TableCall):
                 self._table(work)
-            elif work.smooth is not None:
-                self._smooth(work)
-            elif self.flow.plans[id(work)].own:
-                self._chained_loop(work, self.flow.plans[id(work)])
             else:
-                self._carrying_loop(work, self.flow.plans[id(work)])
+                assert isinstance(work, Repeated)
+                self._loop(work)
+
+    def _loop(self, work: Repeated) -> None:
+        if work.smooth is not None:
+            self._smooth(work)
+        elif self.flow.plans[id(work)].own:
+            self._chained_loop(work, self.flow.plans[id(work)])
+        else:
+            self._carrying_loop(work, self.flow.plans[id(work)])
 
     # calls -------------------------------------------------------------------------------------------
 

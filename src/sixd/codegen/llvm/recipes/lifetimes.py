@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from sixd.trace.recipe import Recipe, Repeated, Shape, TableCall, Work, reads_of
+from sixd.trace.recipe import EachRow, Loop, Recipe, Repeated, Shape, TableCall, Work, reads_of
 
 Span = tuple[int, int]  # of the numbers of works, both included
 
@@ -20,7 +20,7 @@ class _Lifetimes:
     def __init__(self, memory: Mapping[str, Shape]) -> None:
         self.now, self.memory = 0, memory
         self.spans: dict[str, Span] = {}
-        self.starts: list[tuple[int, Repeated]] = []  # of loops
+        self.starts: list[tuple[int, Loop]] = []  # of loops
 
     def touch(self, names: Iterable[str]) -> None:
         """Arrays are read or written by the work ``now``."""
@@ -32,16 +32,19 @@ class _Lifetimes:
         """Go through works in order."""
         for work in works:
             self.now += 1
-            if isinstance(work, Repeated):
+            if isinstance(work, Loop):
                 self._loop(work)
             else:
                 when = work.when if isinstance(work, TableCall) else ""
                 self.touch((*work.inputs, *work.outputs, *([when] if when else [])))
 
-    def _loop(self, loop: Repeated) -> None:
+    def _loop(self, loop: Loop) -> None:
         """Arrays that a loop takes from before, or from one iteration to the next, are needed until its end."""
-        kept = [*loop.outputs, *loop.tape, *(name for pair in loop.rewinds for name in pair)]
-        kept += [name for name in (loop.when, loop.made) if name]
+        kept = [*loop.outputs, *([loop.when] if loop.when else [])]
+        if isinstance(loop, EachRow):
+            kept += (*loop.sources, *loop.rows_in)
+        else:
+            kept += (*loop.tape, *(name for pair in loop.rewinds for name in pair), *([loop.made] if loop.made else []))
         self.starts.append((self.now, loop))
         self.touch((*loop.inputs, *kept))
         before = dict(self.spans)
@@ -62,7 +65,7 @@ class _Lifetimes:
             if isinstance(work, TableCall):
                 whole = self._whole(work)
                 needed |= set(work.outputs) - whole - written  # what it does not write stays
-            elif isinstance(work, Repeated):
+            elif isinstance(work, Loop):
                 needed |= self._needed(work.works) - written - whole
             written |= whole
         return needed

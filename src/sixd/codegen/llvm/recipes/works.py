@@ -16,7 +16,7 @@ from sixd.codegen.llvm.recipes.lifetimes import placed
 from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program
-from sixd.trace.recipe import ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
+from sixd.trace.recipe import EachRow, ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
@@ -160,6 +160,8 @@ class Works:
         for work in all_works(self.recipe.works):
             if isinstance(work, Repeated):
                 names.update(work.tape, *work.rewinds, work.outputs if work.tape else ())
+            elif isinstance(work, EachRow):
+                names.update((*work.sources, *work.outputs, *([work.when] if work.when else [])))
             elif isinstance(work, TableCall) or self._key(work) in self.names:
                 names.update((*work.inputs, *work.outputs, *([work.when] if isinstance(work, TableCall) else [])))
         return names
@@ -229,13 +231,9 @@ class Works:
 
     def _table(self, call: TableCall) -> None:
         """Append a loop over the rows of a table, which holds the distances of their parts from the arrays [bytes]."""
-        code, type = self.code, self.type
+        code = self.code
         moving = [k for k, starts in enumerate(call.starts) if starts is not None]
-        columns = [call.starts[k] for k in moving]
-        words = [start * type.bytes for row in zip(*columns, strict=True) for start in row]
-        table = f"table{self.tables}"
-        self.tables += 1
-        self.module.define_words(table, words or [0])
+        part = self._parts([call.starts[k] for k in moving])
         for name, is_added in zip(call.outputs, call.added, strict=True):
             if is_added or call.when:
                 self._clear(name)
@@ -243,20 +241,62 @@ class Works:
         def one_row(row: Value) -> None:
             at = [self.at(self.start[name]) for name in (*call.inputs, *call.outputs)]
             for column, k in enumerate(moving):
-                entry = code.at(f"@{table}", row * (8 * len(moving)) + 8 * column)
-                at[k] = code.at(at[k], code.load(WORD, entry, "align 8, !invariant.load !1"))
+                at[k] = part(at[k], row, column)
             code.do(f"call void @{self.names[self._key(call)]}({', '.join(map(str, at))}, ptr %context)")
 
+        self._over_rows(call.rows, call.when, lambda row, _: one_row(row))
+
+    def _parts(self, columns: Sequence[Any]) -> Callable[[Value, Value, int], Value]:
+        """A table of where parts of arrays begin, by row; returns the address of the part of a row, from that of the
+        array, and the number of its column."""
+        words = [start * self.type.bytes for row in zip(*columns, strict=True) for start in row]
+        table = f"table{self.tables}"
+        self.tables += 1
+        self.module.define_words(table, words or [0])
+
+        def part(array: Value, row: Value, column: int) -> Value:
+            entry = self.code.at(f"@{table}", row * (8 * len(columns)) + 8 * column)
+            return self.code.at(array, self.code.load(WORD, entry, "align 8, !invariant.load !1"))
+
+        return part
+
+    def _over_rows(self, rows: int, when: str, one_row: Callable[[Value, Value | None], None]) -> None:
+        """Append a loop over rows; ``one_row`` writes the code of a row, also for the flags of the states that need it.
+        Rows that no state needs are left out."""
+        code, type = self.code, self.type
+
         def row_if_needed(row: Value) -> None:
-            flag = code.load(type, code.at(self.at(self.start[call.when]), row * type.bytes), f"align {type.bytes}")
+            flag = code.load(type, code.at(self.at(self.start[when]), row * type.bytes), f"align {type.bytes}")
             needed, after = code.label("needed"), code.label("after")
-            code.do(f"br {code.any(flag.compare('une', 0.0))}, label %{needed}, label %{after}")
+            wanted = flag.compare("une", 0.0)
+            code.do(f"br {code.any(wanted)}, label %{needed}, label %{after}")
             code.begin(needed)
-            one_row(row)
+            one_row(row, wanted)
             code.do(f"br label %{after}")
             code.begin(after)
 
-        code.repeat(code.const(call.rows, WORD), row_if_needed if call.when else one_row)
+        code.repeat(code.const(rows, WORD), row_if_needed if when else lambda row: one_row(row, None))
+
+    def _each_row(self, loop: EachRow) -> None:
+        """Append works for each row of a table."""
+        self.copy(loop.inputs, loop.outputs)
+        sizes = [self.count[name] for name in (*loop.rows_in, *loop.results)]
+        columns = [
+            [part * size for part in parts]
+            for parts, size in zip((*loop.source_parts, *loop.output_parts), sizes, strict=True)
+        ]
+        part = self._parts(columns)
+
+        def one_row(row: Value, wanted: Value | None) -> None:
+            for k, (source, name) in enumerate(zip(loop.sources, loop.rows_in, strict=True)):
+                first = part(self.at(self.start[source]), row, k)
+                self._move(first, self.at(self.start[name]), self.count[name])
+            self.works(loop.works)
+            for k, (result, name) in enumerate(zip(loop.results, loop.outputs, strict=True), len(loop.sources)):
+                first = part(self.at(self.start[name]), row, k)
+                self._move(self.at(self.start[result]), first, self.count[result], wanted)
+
+        self._over_rows(loop.rows, loop.when, one_row)
 
     def _clear(self, name: str) -> None:
         """Set an array to zero."""
@@ -313,11 +353,15 @@ class Works:
         """The address of an array in a tape, before iteration k."""
         return self.code.at(self.at(self.start[tape]), k * (self.count[name] * self.type.bytes))
 
-    def _move(self, source: Value, target: Value, count: int) -> None:
-        """Copy so many entries."""
+    def _move(self, source: Value, target: Value, count: int, wanted: Value | None = None) -> None:
+        """Copy so many entries, of the states that are ``wanted`` alone if given."""
+        code, align = self.code, f"align {self.type.bytes}"
         for j in range(count):
-            x = self.code.load(self.type, self.code.at(source, j * self.type.bytes), f"align {self.type.bytes}")
-            self.code.do(f"store {x}, {self.code.at(target, j * self.type.bytes)}, align {self.type.bytes}")
+            x = code.load(self.type, code.at(source, j * self.type.bytes), align)
+            to = code.at(target, j * self.type.bytes)
+            if wanted is not None:
+                x = wanted.where(x, code.load(self.type, to, align))
+            code.do(f"store {x}, {to}, {align}")
 
     def _runs(self, loop: Repeated) -> Value | None:
         """Which rows have not ended; None if no row ever does."""
@@ -377,6 +421,8 @@ class Works:
                 self._call(work)
             elif isinstance(work, TableCall):
                 self._table(work)
+            elif isinstance(work, EachRow):
+                self._each_row(work)
             else:
                 self._loop(work)
 
