@@ -19,13 +19,19 @@ from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius, support_core
 from sixd.algorithms.distance.vectors import TINY, X, choose, direction
-from sixd.spatial.scalar import Array, Scalar, absolute, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
 
 _CLOSE = 1e-14  # part of v · v by which the distance may still fall when an iteration ends
 _TOUCHING = 1e-16  # part of w · w below which v · v counts as overlap
 MOST = 60
 MOST_DESCENT = 400
 _STILL = 1e-14  # part of the size of C by which h must fall for a descent to go on
+_SAME = 0.995  # cosine of the angle between directions that belong to one minimum
+_FINER = 1e-3
+_COARSE = 1e-3  # the same as _CLOSE and _STILL, until a descent is near its end
+_COARSE_STILL = 1e-3
+_PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
+_FAR = 1e30
 _OUTSIDE = 0.02  # δ as a part of the size of C, in addition to half the depth
 
 
@@ -139,13 +145,14 @@ def _apart_result(state: Array) -> tuple[Array, Array, Array]:
 # overlap -----------------------------------------------------------------------------------------
 
 # entries of the state after those of the simplex
-_Y, _H, _K = slice(27, 30), 30, 31
-_BEST, _BEST_H = slice(32, 41), 41  # normal, point of a, point of b
+_Y, _H, _K, _FINE, _FRESH = slice(27, 30), 30, 31, 32, 33
+_BEST, _BEST_H = slice(34, 43), 43  # normal, point of a, point of b
+_HISTORY = slice(44, 56)
 
 
 def _overlap_start(kinds: tuple[str, str], problem: Problem, before: Array) -> Array:
     first = _start_direction(kinds, problem, 0)
-    return np.array([*Simplex.empty(-first).entries, *np.zeros(4), 0, *np.zeros(9), 1e30, 0])
+    return np.array([*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, _COARSE, 1, *np.zeros(9), _FAR, *np.zeros(12), 0])
 
 
 def _starts(kinds: tuple[str, str], problem: Problem) -> list[Array]:
@@ -165,38 +172,72 @@ def _start_direction(kinds: tuple[str, str], problem: Problem, k: Scalar) -> Arr
 
 
 def _overlap_iteration(kinds: tuple[str, str], problem: Problem, state: Array) -> Array:
-    """State: the simplex (27,) relative to y, y (3,), the least h of this descent, the number of the start, and the
-    best result so far with its h."""
-    old, y, lowest, k = Simplex.read(state[:27]), state[_Y], state[_H], state[_K]
-    began = state[18] > 0
-    square = old.v @ old.v
+    """State: the simplex (27,) relative to y, y (3,), the least h of this descent, the number of the start, whether the
+    descent is fine, whether y is new, the best result so far with its h, and the last steps."""
+    old, y, lowest, k, fine = Simplex.read(state[:27]), state[_Y], state[_H], state[_K], state[_FINE]
+    is_fresh = state[_FRESH] > 0
     u = direction(-old.v, X)
     point, p = _support(kinds, problem, u)
     h = u @ point
 
-    # begin: put y outside of C along u
+    # begin: put y outside of C along u, unless that is higher than where the descent has been
     size = bounding_radius(kinds[0], problem.size_a) + bounding_radius(kinds[1], problem.size_b)
-    outside = u * (h + absolute(h) * 0.5 + size * _OUTSIDE)
-    y = choose(began, y, outside)
+    last = state[_HISTORY][:3]
+    too_high = is_fresh & (last @ last > 0.5) & (h > lowest + size * _STILL)
+    moved = choose(is_fresh, u * (h + absolute(h) * 0.5 + size * _OUTSIDE), y)
+    W = old.W + (y - moved)
+    old, y = old._replace(W=W), moved
     w = point - y
     new, inside = old.extended(w, p)
-    fresh = new.v @ new.v
-    ends = (square - old.v @ w <= square * _CLOSE) | old.contains(w) | (fresh >= square) | inside
-    ends = began & ends
+    square, after = old.v @ old.v, new.v @ new.v
+    close = square - old.v @ w <= square * maximum(fine, _CLOSE)
+    ends = where_not(is_fresh) & (close | old.contains(w) | (after >= square) | inside)
 
-    # y is projected: the next descent step, or the next start
-    goes_on = h < lowest - size * _STILL
-    better = ends & (h < state[_BEST_H])
+    # y is projected: the next step of the descent, a finer one, or the next start
+    coarse = fine > _COARSE * 0.5
+    known = coarse & (u @ state[_BEST][:3] > _SAME) & (h > state[_BEST_H] - size * _COARSE_STILL)
+    falls = (h < lowest - size * where(coarse, _COARSE_STILL, _STILL)) & where_not(known)
+    promising = (h < state[_BEST_H] + size * _PROMISING) & where_not(known)
+    better = ends & where_not(coarse) & (h < state[_BEST_H])
+    refines = ends & where_not(falls) & (fine > _CLOSE) & promising
+    again = ends & falls
+    leaves = ends & where_not(falls | refines)
     found = np.array([*u, *old.x, *(old.x - old.v - y)])
     best, best_h = choose(better, found, state[_BEST]), where(better, h, state[_BEST_H])
-    again = ends & goes_on
-    leaves = ends & where_not(goes_on)
     k = where(leaves, k + 1, k)
-    v = choose(leaves, -_start_direction(kinds, problem, k), -u)
-    entries = choose(ends, Simplex.empty(v).entries, new.entries)
-    lowest = where(leaves, 1e30, where(again, h, lowest))
+    finer = refines | (again & where_not(coarse))
+    fine = where(leaves, _COARSE, where(finer, maximum(fine * _FINER, _CLOSE * 0.5), fine))
+    guess, history = _accelerated(direction(y, X), u, state[_HISTORY])
+    cleared = leaves | refines | too_high
+    history = choose(cleared, np.zeros(12), choose(again, history, state[_HISTORY]))
+    v = choose(leaves, -_start_direction(kinds, problem, k), choose(again, -guess, -u))
+    v = choose(too_high, -last, v)
+    kept = Simplex(old.W, old.P, old.used * where(leaves, 0, 1), v, old.x)
+    entries = choose(ends | too_high, kept.entries, new.entries)
+    lowest = where(leaves, _FAR, where(again, h, lowest))
     done = where(leaves & (k > len(_starts(kinds, problem)) - 0.5), 1, 0)
-    return np.array([*entries, *y, lowest, k, *best, best_h, done])
+    fresh = where(ends | too_high, 1, 0)
+    return np.array([*entries, *y, lowest, k, fine, fresh, *best, best_h, *history, done])
+
+
+def _accelerated(n: Array, u: Array, history: Array) -> tuple[Array, Array]:
+    """The next n of a descent whose step from n leads to u, by Anderson's method with the last two steps; and the new
+    history: u, u - n and their last changes. Steps shrink by factors, so that extrapolation saves most of them."""
+    last_u, last_r, du2, dr2 = history[:3], history[3:6], history[6:9], history[9:]
+    r = u - n
+    some = last_u @ last_u > 0.5
+    du1, dr1 = (u - last_u) * where(some, 1, 0), (r - last_r) * where(some, 1, 0)
+    a = dr1 @ dr1
+    inverse = where(a > 0, 1 / where(a > 0, a, 1), 0)
+    mixed = dr1 @ dr2 * inverse
+    rest = dr2 - dr1 * mixed
+    c = rest @ rest
+    second = c > 1e-4 * (dr2 @ dr2)
+    two = where(second, rest @ r / where(second, c, 1), 0)
+    one = dr1 @ r * inverse - mixed * two
+    step = du1 * one + du2 * two
+    fine = step @ step < 0.1
+    return direction(u - step * where(fine, 1, 0), X), np.array([*u, *r, *du1, *dr1])
 
 
 def _overlap_result(state: Array) -> tuple[Array, Array, Array]:
