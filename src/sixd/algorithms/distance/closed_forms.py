@@ -1,4 +1,4 @@
-"""Pairs of solids with a distance in closed form: spheres and planes with all others, capsules with capsules and boxes.
+"""Pairs of solids with a distance in closed form: spheres and planes with all others, capsules with capsules.
 
 Each function has the arguments (size_a, E_a (3, 3), p_a (3,), size_b, E_b, p_b): sizes, rotations to world axes, and
 positions in the world. It returns the signed distance, the nearest (deepest) points of both surfaces in the world, and
@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.points import PointDistance, point_box
+from sixd.algorithms.distance.points import PointDistance
 from sixd.algorithms.distance.supports import core_radius, support_center
-from sixd.algorithms.distance.vectors import TINY, X, choose, cross, direction, length_and_direction, perpendicular
-from sixd.spatial.scalar import Array, Scalar, absolute, clip, maximum, minimum, sqrt, where
+from sixd.algorithms.distance.vectors import X, choose, cross, direction, length_and_direction, perpendicular
+from sixd.spatial.scalar import Array, Scalar, absolute, clip, where
 
 PARALLEL = 1e-20  # sin² of the angle of axes that count as parallel
-TOUCHING = 1e-12  # m: below this distance of axis and box the normal is that of the overlap
 
 
 class Nearest(NamedTuple):
@@ -85,73 +84,3 @@ def closest_parameters(r: Array, u: Array, a: Scalar, v: Array, b: Scalar) -> tu
     s = clip(where(skew, free, middle), -a, a)
     t = clip(s * c + vr, -b, b)
     return clip(t * c - ur, -a, a), t
-
-
-def capsule_box(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Nearest:
-    """A capsule (a) and a box (b): the nearest points of the axis and the box.
-
-    Where the axis is inside the box it is moved out along the direction of the least depth first.
-    """
-    half = np.array([s / 2 for s in size_b])
-    x, u = E_b.T @ (p_a - p_b), E_b.T @ E_a[:, 2]
-    radius, reach = size_a[0], size_a[1] / 2
-    separation, outward = _separation(x, u, reach, half)
-    inside = separation < TOUCHING
-    away = (half[0] + half[1] + half[2] + reach) * 0.1 + TOUCHING - separation
-    moved = x + outward * where(inside, away, 0)
-    t = _nearest_parameter(moved, u * reach, half) * reach
-    distance, n = point_box(size_b, moved + u * t)
-    distance, n = where(inside, separation, distance), choose(inside, outward, n)
-    n, at = E_b @ n, p_b + E_b @ (x + u * t)
-    return Nearest(distance - radius, at - n * radius, at - n * distance, -n)
-
-
-def _nearest_parameter(x: Array, d: Array, half: Array) -> Scalar:
-    """t in [-1, 1] where x + t d is nearest to a box; the middle if several are.
-
-    The derivative of the squared distance is piecewise linear in t and grows: of its bends at the faces the last one
-    where it is negative and the first where it is positive enclose the root.
-    """
-
-    def derivative(t: Scalar) -> Scalar:
-        y = x + d * t
-        parts = [(a - clip(a, -h, h)) * b for a, h, b in zip(y, half, d, strict=True)]
-        return parts[0] + parts[1] + parts[2]
-
-    low: Any = -1.0
-    high: Any = 1.0
-    for a, b, h in zip(x, d, half, strict=True):
-        moving = absolute(b) > TINY
-        inverse = 1 / where(moving, b, 1)
-        for face in (-h, h):
-            t = clip(where(moving, (face - a) * inverse, 0), -1, 1)
-            g = derivative(t)
-            low, high = where(g < 0, maximum(low, t), low), where(g > 0, minimum(high, t), high)
-    g_low, g_high = derivative(low), derivative(high)
-    steep = g_high - g_low
-    some = steep > 0
-    t = low - g_low * (high - low) * (1 / where(some, steep, 1))
-    t = where(some, clip(t, low, high), (low + high) / 2)
-    return where(g_low > 0, low, where(g_high < 0, high, t))
-
-
-def _separation(x: Array, u: Array, reach: Scalar, half: Array) -> tuple[Scalar, Array]:
-    """The largest separation of a segment x ± reach u from a box, along normals of the faces and perpendiculars of the
-    segment and the edges; and that normal, from the box to the segment."""
-    best: Any = None
-    n: Any = None
-    for k, e in enumerate(np.eye(3)):
-        gap = absolute(x[k]) - (half[k] + reach * absolute(u[k]))
-        toward = e * where(x[k] < 0, -1, 1)
-        best, n = (gap, toward) if k == 0 else (maximum(gap, best), choose(gap > best, toward, n))
-    for e in np.eye(3):
-        normal = cross(e, u)
-        square = normal @ normal
-        some = square > PARALLEL
-        normal = normal * (1 / sqrt(where(some, square, 1)))
-        along = normal @ x
-        extent = [h * absolute(c) for h, c in zip(half, normal, strict=True)]
-        gap = absolute(along) - (extent[0] + extent[1] + extent[2])
-        more = some & (gap > best)
-        best, n = where(more, gap, best), choose(more, normal * where(along < 0, -1, 1), n)
-    return best, n

@@ -15,24 +15,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixd.algorithms.distance.boxes import box_separation
 from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius, support_core
 from sixd.algorithms.distance.vectors import TINY, X, choose, direction
-from sixd.spatial.scalar import Array, Scalar, absolute, maximum, where
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
 
 _CLOSE = 1e-14  # part of v · v by which the distance may still fall when an iteration ends
 _TOUCHING = 1e-16  # part of w · w below which v · v counts as overlap
+_BOXES = ("box", "box")
 MOST = 60
-MOST_DESCENT = 400
+MOST_DESCENT = 1500
 _STILL = 1e-14  # part of the size of C by which h must fall for a descent to go on
 _SAME = 0.995  # cosine of the angle between directions that belong to one minimum
 _FINER = 1e-3
-_COARSE = 1e-3  # the same as _CLOSE and _STILL, until a descent is near its end
+_STRIDE = 3.0
+_COARSE = 1e-2  # the same as _CLOSE and _STILL, until a descent is near its end
 _COARSE_STILL = 1e-3
 _PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
 _FAR = 1e30
-_OUTSIDE = 0.02  # δ as a part of the size of C, in addition to half the depth
+_OUTSIDE = 0.05  # δ as a part of the size of C, in addition to half the depth
 
 
 class Problem(NamedTuple):
@@ -151,12 +154,17 @@ _HISTORY = slice(44, 56)
 
 
 def _overlap_start(kinds: tuple[str, str], problem: Problem, before: Array) -> Array:
-    first = _start_direction(kinds, problem, 0)
-    return np.array([*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, _COARSE, 1, *np.zeros(9), _FAR, *np.zeros(12), 0])
+    first, fine = _start_direction(kinds, problem, 0), _COARSE
+    if kinds == _BOXES:
+        first, fine = box_separation(problem.size_a, problem.size_b, problem.R, problem.t)[1], _CLOSE
+    return np.array([*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, fine, 1, *np.zeros(9), _FAR, *np.zeros(12), 0])
 
 
 def _starts(kinds: tuple[str, str], problem: Problem) -> list[Array]:
-    """Directions from which descents start: that of the centres, and the axes of both solids."""
+    """Directions from which descents start: that of the centres, and the axes of both solids. That of boxes is known
+    when the loop starts."""
+    if kinds == _BOXES:
+        return [X]
     t = problem.t
     axes = [*np.eye(3), *problem.R.T]
     turned = [a * where(a @ t < 0, -1, 1) for a in axes]
@@ -205,9 +213,11 @@ def _overlap_iteration(kinds: tuple[str, str], problem: Problem, state: Array) -
     found = np.array([*u, *old.x, *(old.x - old.v - y)])
     best, best_h = choose(better, found, state[_BEST]), where(better, h, state[_BEST_H])
     k = where(leaves, k + 1, k)
-    finer = refines | (again & where_not(coarse))
-    fine = where(leaves, _COARSE, where(finer, maximum(fine * _FINER, _CLOSE * 0.5), fine))
-    guess, history = _accelerated(direction(y, X), u, state[_HISTORY])
+    n = direction(y, X)
+    guess, history = _accelerated(n, u, state[_HISTORY])
+    step = (u - n) @ (u - n) * _FINER
+    finer = where(refines, fine * _FINER, where(again & where_not(coarse), minimum(step, fine), fine))
+    fine = where(leaves, _COARSE, maximum(finer, _CLOSE * 0.5))
     cleared = leaves | refines | too_high
     history = choose(cleared, np.zeros(12), choose(again, history, state[_HISTORY]))
     v = choose(leaves, -_start_direction(kinds, problem, k), choose(again, -guess, -u))
@@ -236,8 +246,11 @@ def _accelerated(n: Array, u: Array, history: Array) -> tuple[Array, Array]:
     two = where(second, rest @ r / where(second, c, 1), 0)
     one = dr1 @ r * inverse - mixed * two
     step = du1 * one + du2 * two
-    fine = step @ step < 0.1
-    return direction(u - step * where(fine, 1, 0), X), np.array([*u, *r, *du1, *dr1])
+    # away from a saddle steps grow
+    grows = some & (r @ last_r > 0) & (r @ r > last_r @ last_r)
+    step = choose(grows, r * -_STRIDE, step)
+    step = step * where(step @ step < 0.1, 1, 0)
+    return direction(u - step, X), np.array([*u, *r, *du1, *dr1])
 
 
 def _overlap_result(state: Array) -> tuple[Array, Array, Array]:
