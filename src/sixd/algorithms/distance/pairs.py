@@ -13,6 +13,7 @@ from sixd.algorithms.distance.closed_forms import (
     sphere_and,
 )
 from sixd.algorithms.distance.gjk import iterated
+from sixd.algorithms.distance.height_field import point_height_field
 from sixd.algorithms.distance.points import (
     point_box,
     point_capsule,
@@ -44,6 +45,7 @@ CLOSED: dict[tuple[str, str], PairDistance] = {
     ("sphere", "cylinder"): sphere_and(point_cylinder),
     ("sphere", "cone"): sphere_and(point_cone),
     ("sphere", "ellipsoid"): sphere_and(point_ellipsoid),
+    ("sphere", "height_field"): sphere_and(point_height_field),
     ("capsule", "capsule"): capsule_capsule,
     ("capsule", "box"): capsule_box,
     **{(kind, "plane"): plane_and(kind) for kind in KINDS[: KINDS.index("plane")]},
