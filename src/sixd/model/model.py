@@ -21,7 +21,7 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
+from sixd.model.parts import FILE, PROPERTIES, Collision, Finding, Frame, Frames, JointRecord, Shape, Visual, joint_values
 from sixd.model.system import System, library
 from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
@@ -63,7 +63,8 @@ class Model(System):
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
     configurations: Mapping[str, Array] = dataclasses.field(default_factory=dict)  # (nq,) each, by name
-    disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of frames whose bodies may touch, of an SRDF file
+    disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of links whose shapes may touch, as in SRDF files
+    collisions: tuple[Collision, ...] = ()  # shapes for distances and contact
 
     def __post_init__(self) -> None:
         for name, array in validate.model_arrays(self).items():
@@ -78,7 +79,7 @@ class Model(System):
         return {**state, "frames": dict(self.frames), "configurations": dict(self.configurations)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"configurations": {}, "disabled_collisions": (), **state})
+        self.__dict__.update({"configurations": {}, "disabled_collisions": (), "collisions": (), **state})
         self.__post_init__()
 
     # counts and indices ---------------------------------------------------------------------------
@@ -250,7 +251,7 @@ class Model(System):
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
         parameters = [parameters_of(j) for j in self.joints]
-        poses = [f.pose for f in self.frames.values()]
+        poses = [part.pose for part in (*self.frames.values(), *self.collisions)]
         relations = [parameters_of(c) for c in self.constraints]
         return tuple(sorted(symbols_in([*arrays, *parameters, *poses, *relations]), key=str))
 
@@ -304,6 +305,12 @@ class Model(System):
     def with_frame(self, name: str, parent: str, placement: Placement = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
+
+    def with_collision(
+        self, frame: str, shape: Shape, placement: Placement = None, *, name: str = "", **masks: int | None
+    ) -> Model:
+        """Return the model with a shape added for distances and contact, see ``ModelBuilder.add_collision``."""
+        return library("with_collision")(self, frame, shape, placement, name=name, **masks)
 
     def with_joints(
         self,
@@ -379,12 +386,6 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
-
-
-def joint_values(model: Model, i: int) -> dict[str, Array]:
-    """Return limits, rest position and passive properties of the joint that moves body i, by name."""
-    per_q = {key: getattr(model, key)[model.iq[i]] for key in PER_Q}
-    return per_q | {key: getattr(model, key)[model.iv[i]] for key in PER_V}
 
 
 def _read_only(array: Array) -> Array:

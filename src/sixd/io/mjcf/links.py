@@ -99,4 +99,4 @@ def _used_bodies(model: Model) -> set[int]:
     own = {*model.body_names, *(f"joint:{name}" for name in model.joint_names)}
     loops = {frame for c in model.constraints for frame in c.frames}
     framed = {f.body for name, f in model.frames.items() if name not in own or name in loops}
-    return framed | {visual.body for visual in model.visuals}
+    return framed | {part.body for part in (*model.visuals, *model.collisions)}
