@@ -26,6 +26,8 @@ api.frames                             acceleration body_poses dynamically_consi
 api.frames                             inverse_operational_inertia jacobian jacobian_rate null_space_projector
 api.frames                             operational_bias operational_inertia pose velocity
 api.linearization                      Linearization linearize
+collision.convex                       convex_collisions
+collision.pairs                        CollisionPairs collision_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop
 constraints.rolling                    KnifeEdge Rolling RollingSphere
@@ -53,8 +55,8 @@ io.dh                                  from_dh
 io.loading                             load
 io.mjcf.writer                         to_mjcf
 io.urdf.writer                         to_urdf
-model                                  Constraint Cylindrical Fixed Free Helical Joint Mimic Model ModelBuilder Planar
-model                                  Prismatic RackAndPinion Revolute Shape Spherical Universal
+model                                  Collision Constraint Cylindrical Fixed Free Helical Joint Mimic Model
+model                                  ModelBuilder Planar Prismatic RackAndPinion Revolute Shape Spherical Universal
 runtime.cache                          cache_info clear_cache
 runtime.threads                        get_num_threads set_num_threads
 simulation.ensemble.draws              grid

@@ -19,7 +19,18 @@ from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, par
 from sixd.model.manifold import named_configuration
 from sixd.model.model import Model, require_model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Collision, Finding, Frame, Shape, Visual, joint_values, with_names
+from sixd.model.parts import (
+    PER_Q,
+    PER_V,
+    PROPERTIES,
+    Collision,
+    Finding,
+    Frame,
+    Shape,
+    Visual,
+    joint_values,
+    with_names,
+)
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import compose

@@ -21,7 +21,18 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import FILE, PROPERTIES, Collision, Finding, Frame, Frames, JointRecord, Shape, Visual, joint_values
+from sixd.model.parts import (
+    FILE,
+    PROPERTIES,
+    Collision,
+    Finding,
+    Frame,
+    Frames,
+    JointRecord,
+    Shape,
+    Visual,
+    joint_values,
+)
 from sixd.model.system import System, library
 from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia

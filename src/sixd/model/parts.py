@@ -136,7 +136,9 @@ class Shape:
 def _require_grid(what: str, value: Any, least: int, wanted: str, width: int | None = None) -> None:
     """Raise unless ``value`` is a matrix of finite numbers with at least so many rows."""
     array = np.asarray([] if value is None else value)
-    fits = array.ndim == 2 and len(array) >= least and (array.shape[1] >= 2 if width is None else array.shape[1] == width)
+    fits = (
+        array.ndim == 2 and len(array) >= least and (array.shape[1] >= 2 if width is None else array.shape[1] == width)
+    )
     if not fits or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         got = f"have shape {array.shape}" if not fits else "contain NaN, infinity or other objects"
         raise ShapeError(f"Shape: the {what} {got}, expected finite numbers {wanted} [m].")

@@ -47,7 +47,9 @@ def check(source: RobotSource, strict: bool, as_json: bool) -> int:
 
 def _lost_meshes(model: Model) -> list[Finding]:
     """Return one remark on all missing mesh files; the dynamics never need them."""
-    files = dict.fromkeys(v.shape.file for v in model.visuals if v.shape.kind == "mesh" and v.shape.file)
+    files = dict.fromkeys(
+        p.shape.file for p in (*model.visuals, *model.collisions) if p.shape.kind == "mesh" and p.shape.file
+    )
     lost = [file for file in files if not Path(file).is_file()]
     if not lost:
         return []
@@ -121,6 +123,9 @@ _REMARKS = {
     "degrees": "Multiply the limits by π/180, if they are degrees.",
     "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
     "constraint forces.",
+    "collision": "The shape takes no part in collisions; correct it, or ignore this remark.",
+    "simplified-hull": "Nothing to do; sixd.convex_collisions(model, vertices=None) keeps exact hulls.",
+    "not-convex": "Nothing to do if the hull suffices; sixd.convex_collisions(model, decompose=True) makes parts.",
     "visual": "Shapes do not affect the dynamics; correct the shape, or ignore this remark.",
     "lost-mesh": "Meshes do not affect the dynamics; name the folder of the packages with --package-dir.",
     "equality": "See model.constraints; constrained_dynamics and simulate satisfy them exactly.",

@@ -5,7 +5,7 @@ A twin is a collision shape that is drawn as well, as most geoms of MJCF files a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import numpy as np
 
@@ -31,8 +31,11 @@ def _is_twin(visual: Visual, collision: Collision) -> bool:
     return (one is two or (one == two and not inline)) and np.array_equal(visual.pose, collision.pose)
 
 
-def contact_elements(model: Model, losses: Losses) -> Iterator[str]:
-    """Yield the elements of ``<contact>``; pairs of links that are only parts of their bodies are lost."""
+def contact_elements(model: Model, written: Set[str], losses: Losses) -> Iterator[str]:
+    """Yield the elements of ``<contact>`` for the collision shapes ``written``, by name, to the file.
+
+    Disabled pairs of links that are only parts of their bodies are lost.
+    """
     body_names = ("world", *model.body_names)
     links: dict[int, set[str]] = {}
     for c in model.collisions:
@@ -46,12 +49,10 @@ def contact_elements(model: Model, losses: Losses) -> Iterator[str]:
                 "Some pairs of links that may touch are not in the file, those on the same bodies may not: {}",
                 f"{body_names[i]} and {body_names[j]}",
             )
-    written: set[frozenset[str]] = set()
-    for c in model.collisions:
-        for name in c.paired:
-            if frozenset((c.name, name)) not in written:
-                written.add(frozenset((c.name, name)))
-                yield f"<pair geom1={quoteattr(c.name)} geom2={quoteattr(name)}/>"
+    pairs = dict.fromkeys(tuple(sorted((c.name, name))) for c in model.collisions for name in c.paired)
+    for one, two in pairs:
+        if one in written and two in written:
+            yield f"<pair geom1={quoteattr(one)} geom2={quoteattr(two)}/>"
 
 
 def _disabled_bodies(model: Model, links: dict[int, set[str]]) -> list[tuple[int, int]]:

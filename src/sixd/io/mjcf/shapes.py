@@ -33,6 +33,7 @@ class Shapes:
 
     def __init__(self, losses: Losses, names: Iterable[str]) -> None:
         self.losses = losses
+        self.colliding: set[str] = set()  # names of the collision shapes that are in the file
         self.assets: list[str] = []
         self._meshes: dict[object, str] = {}
         self._names = set(names)  # of collision shapes
@@ -53,6 +54,7 @@ class Shapes:
             text += f" rgba={numbers(part.color)}"
         collision = part if isinstance(part, Collision) else twin
         if collision is not None:
+            self.colliding.add(collision.name)
             contype, conaffinity = (1 if x is None else int(x) for x in (collision.contype, collision.conaffinity))
             text += f' contype="{contype}" conaffinity="{conaffinity}"' + (' group="3"' if twin is None else "")
         if part.name and all(c.isprintable() for c in part.name):

@@ -105,7 +105,7 @@ class _MjcfWriter:
         yield "  <worldbody>"
         yield from bodies
         yield "  </worldbody>"
-        yield from _section("contact", list(contact_elements(self.model, self.losses)))
+        yield from _section("contact", list(contact_elements(self.model, self.shapes.colliding, self.losses)))
         yield from _section("equality", equalities)
         kept = {n: q for n, q in self.model.configurations.items() if n != FILE or not self._is_qpos0(q)}
         keys = [f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in kept.items()]

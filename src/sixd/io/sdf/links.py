@@ -96,7 +96,7 @@ def not_carried(link: Element) -> list[str]:
 
 
 def read_shape(holder: Element, package_dirs: Folders, folders: Sequence[Path]) -> tuple[Shape, Array] | None:
-    """Return the shape of a ``<visual>`` or ``<collision>`` and its pose there; None for a kind that is not supported."""
+    """Return the shape of a ``<visual>`` or ``<collision>`` and its pose there; None for other kinds."""
     shape = _geometry(holder)
     if shape is None:
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sixd.errors import LoadError, ModelError, SixdError
+from sixd.errors import ModelError, SixdError
 from sixd.io.files import unused_name
 from sixd.io.urdf.joints import read_dynamics, read_joint, read_limits, read_mimic
 from sixd.io.urdf.links import (
