@@ -55,8 +55,8 @@ io.dh                                  from_dh
 io.loading                             load
 io.mjcf.writer                         to_mjcf
 io.urdf.writer                         to_urdf
-model                                  Collision Constraint Cylindrical Fixed Free Helical Joint Mimic Model
-model                                  ModelBuilder Planar Prismatic RackAndPinion Revolute Shape Spherical Universal
+model                                  Constraint Cylindrical Fixed Free Helical Joint Mimic Model ModelBuilder Planar
+model                                  Prismatic RackAndPinion Revolute Shape Spherical Universal
 runtime.cache                          cache_info clear_cache
 runtime.threads                        get_num_threads set_num_threads
 simulation.ensemble.draws              grid

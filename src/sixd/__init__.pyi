@@ -119,7 +119,6 @@ from sixd.io.dh import from_dh as from_dh
 from sixd.io.loading import load as load
 from sixd.io.mjcf.writer import to_mjcf as to_mjcf
 from sixd.io.urdf.writer import to_urdf as to_urdf
-from sixd.model import Collision as Collision
 from sixd.model import Constraint as Constraint
 from sixd.model import Cylindrical as Cylindrical
 from sixd.model import Fixed as Fixed
@@ -189,7 +188,6 @@ __all__ = [
     "AssemblyError",
     "CacheWarning",
     "CenterOfMass",
-    "Collision",
     "CollisionPairs",
     "Comparison",
     "CompileWarning",

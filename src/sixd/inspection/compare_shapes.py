@@ -75,12 +75,12 @@ def _coincide(C: Array, mine: Collision, other: Collision, tol: float) -> bool:
 
 def _extents(C: Array, mine: Collision, other: Collision, tol: float) -> Iterator[Difference]:
     """Yield the difference of the bounding boxes of two meshes or hulls, if both have their vertices."""
-    boxes = [_box(C @ mine.pose, mine), _box(other.pose, other)]
-    if boxes[0] is None or boxes[1] is None:
+    one, two = _box(C @ mine.pose, mine), _box(other.pose, other)
+    if one is None or two is None:
         return
-    size = float(np.abs(boxes[0] - boxes[1]).max())
-    if size > max(tol, _SINGLE * float(np.ptp(boxes[1], axis=0).max())):
-        yield Difference("collisions", mine.name, "bounding box [m]", *(box.ravel() for box in boxes), size)
+    size = float(np.abs(one - two).max())
+    if size > max(tol, _SINGLE * float(np.ptp(two, axis=0).max())):
+        yield Difference("collisions", mine.name, "bounding box [m]", one.ravel(), two.ravel(), size)
 
 
 def _box(pose: Array, collision: Collision) -> Array | None:

@@ -282,10 +282,8 @@ class ModelBuilder:
         frames = {
             name: Frame(body_of[f.body], compose(pose_in[f.body], f.pose), f.parent) for name, f in self.frames.items()
         }
-        visuals, collisions = (
-            [replace(part, body=body_of[part.body], pose=compose(pose_in[part.body], part.pose)) for part in parts]
-            for parts in (self.visuals, self.collisions)
-        )
+        visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
+        collisions = [replace(c, body=body_of[c.body], pose=compose(pose_in[c.body], c.pose)) for c in self.collisions]
         joints = {e.joint_name: e.joint for e in moving[1:]}
         values = {key: [np.zeros(0), *(e.values[key] for e in moving[1:])] for key in (*PER_Q, *PER_V)}
         model = Model(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -123,17 +123,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | Non
         if name in builder.frames:
             raise taken(name, "frame")
         builder.frames[name] = Frame(*moved(f.body, f.pose), guest_name(f.parent))
-    for v in other.visuals:
-        body, pose = moved(v.body, v.pose)
-        builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
-
-    names = _new_names([c.name for c in other.collisions], prefix, {c.name for c in model.collisions})
-    for c in other.collisions:
-        body, pose = moved(c.body, c.pose)
-        paired = tuple(names.get(name, name) for name in c.paired)
-        new = dataclasses.replace(c, body=body, pose=pose, name=names[c.name], link=guest_name(c.link), paired=paired)
-        builder.collisions.append(new)
-
+    _attach_shapes(builder, other, prefix, moved, guest_name)
     _attach_constraints(builder, other, frame, placement, prefix)
     if other.nq:
         _drop_constraints(builder, set(), "attach")
@@ -144,6 +134,25 @@ def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | Non
     builder.disabled_collisions += [(guest_name(a), guest_name(b)) for a, b in other.disabled_collisions]
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
+
+
+def _attach_shapes(
+    builder: ModelBuilder,
+    other: Model,
+    prefix: str,
+    moved: Callable[[int, Array], tuple[int, Array]],
+    guest_name: Callable[[str], str],
+) -> None:
+    """Add the shapes of ``other``, to draw and for collisions; names of the latter are made different."""
+    for v in other.visuals:
+        body, pose = moved(v.body, v.pose)
+        builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
+    names = _new_names([c.name for c in other.collisions], prefix, {c.name for c in builder.collisions})
+    for c in other.collisions:
+        body, pose = moved(c.body, c.pose)
+        paired = tuple(names.get(name, name) for name in c.paired)
+        new = dataclasses.replace(c, body=body, pose=pose, name=names[c.name], link=guest_name(c.link), paired=paired)
+        builder.collisions.append(new)
 
 
 def _attach_constraints(

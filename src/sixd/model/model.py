@@ -21,18 +21,7 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import (
-    FILE,
-    PROPERTIES,
-    Collision,
-    Finding,
-    Frame,
-    Frames,
-    JointRecord,
-    Shape,
-    Visual,
-    joint_values,
-)
+from sixd.model.parts import FILE, PROPERTIES, Frames, JointRecord, joint_values
 from sixd.model.system import System, library
 from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
@@ -40,6 +29,8 @@ from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import transform_from_pose
 
 if TYPE_CHECKING:
+    from sixd.model.parts import Collision, Finding, Frame, Shape, Visual
+
     JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
     Placement = ArrayLike | None  # a pose (4, 4), the identity by default
 
@@ -261,10 +252,9 @@ class Model(System):
     def symbols(self) -> tuple[Any, ...]:  # type: ignore[override]
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
-        parameters = [parameters_of(j) for j in self.joints]
-        poses = [part.pose for part in (*self.frames.values(), *self.collisions)]
-        relations = [parameters_of(c) for c in self.constraints]
-        return tuple(sorted(symbols_in([*arrays, *parameters, *poses, *relations]), key=str))
+        parameters = [parameters_of(part) for part in (*self.joints, *self.constraints)]
+        poses = [f.pose for f in self.frames.values()] + [c.pose for c in self.collisions]
+        return tuple(sorted(symbols_in([*arrays, *parameters, *poses]), key=str))
 
     @property
     def is_traced(self) -> bool:  # type: ignore[override]

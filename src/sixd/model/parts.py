@@ -176,6 +176,11 @@ class Collision:
     with_parent: bool = False
 
 
+def all_shapes(model: Any) -> list[Visual | Collision]:
+    """Return the shapes of a model to draw, then those for collisions."""
+    return [*model.visuals, *model.collisions]
+
+
 def with_names(collisions: Iterable[Collision], frames: Collection[str]) -> tuple[Collision, ...]:
     """Return collision shapes with names that differ: those without get their link's, with a number if it has several.
 

@@ -188,8 +188,9 @@ def view(
         from sixd.viewer.scene.scene import make_scene
 
         _require_usual("the page is not live", only_live)
-        shown = {"camera": camera, "title": title, "collisions": collisions}
-        scene = make_scene(model, trajectory, q=q, ghost=ghost, names=names, **shown)
+        scene = make_scene(
+            model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title, collisions=collisions
+        )
     viewer = Viewer(model, scene, port)
     if not viewer.is_open:
         return viewer

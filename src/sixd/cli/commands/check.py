@@ -13,7 +13,7 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.inspection.check_model import Findings
 from sixd.model import Model
-from sixd.model.parts import Finding
+from sixd.model.parts import Finding, all_shapes
 
 _MOST_MESHES = 4  # that a message lists
 
@@ -47,9 +47,7 @@ def check(source: RobotSource, strict: bool, as_json: bool) -> int:
 
 def _lost_meshes(model: Model) -> list[Finding]:
     """Return one remark on all missing mesh files; the dynamics never need them."""
-    files = dict.fromkeys(
-        p.shape.file for p in (*model.visuals, *model.collisions) if p.shape.kind == "mesh" and p.shape.file
-    )
+    files = dict.fromkeys(p.shape.file for p in all_shapes(model) if p.shape.kind == "mesh" and p.shape.file)
     lost = [file for file in files if not Path(file).is_file()]
     if not lost:
         return []

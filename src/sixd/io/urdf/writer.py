@@ -11,7 +11,7 @@ import numpy as np
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
 from sixd.model import Collision, Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
-from sixd.model.parts import SHAPE_SIZES
+from sixd.model.parts import SHAPE_SIZES, all_shapes
 from sixd.notebook import listed
 from sixd.spatial.rotation import rotation_to_rpy
 from sixd.spatial.scalar import Array
@@ -31,19 +31,7 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     require_writable("to_urdf", model)
-    if not np.array_equal(model.gravity, [0, 0, -9.81]):
-        message = (
-            f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
-        )
-        warnings.warn(message, ModelWarning, stacklevel=2)
-    lost = sorted({part.shape.kind for part in (*model.visuals, *model.collisions) if _shape(part.shape) is None})
-    if lost:
-        message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
-        warnings.warn(message, ModelWarning, stacklevel=2)
-    ruled = [c.name for c in model.collisions if c.paired or c.with_parent or {c.contype, c.conaffinity} - {None, 1}]
-    if ruled:
-        message = f"to_urdf: which shapes {listed(ruled, _MOST_NAMES)} may touch is not in the file, URDF has no masks."
-        warnings.warn(message, ModelWarning, stacklevel=2)
+    _warn_of_losses(model)
     mimics = {}
     for c in model.constraints:
         if not isinstance(c, Mimic):
@@ -59,6 +47,23 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
         lines += _joint(model, model.joint(name), mimics.get(name))
     lines += _fixed_frames(model, base)
     return write_text("\n".join([*lines, "</robot>", ""]), path)
+
+
+def _warn_of_losses(model: Model) -> None:
+    """Warn of gravity, shapes and rules of collision that URDF cannot hold."""
+    if not np.array_equal(model.gravity, [0, 0, -9.81]):
+        message = (
+            f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
+        )
+        warnings.warn(message, ModelWarning, stacklevel=3)
+    lost = sorted({part.shape.kind for part in all_shapes(model) if _shape(part.shape) is None})
+    if lost:
+        message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
+        warnings.warn(message, ModelWarning, stacklevel=3)
+    ruled = [c.name for c in model.collisions if c.paired or c.with_parent or {c.contype, c.conaffinity} - {None, 1}]
+    if ruled:
+        message = f"to_urdf: which shapes {listed(ruled, _MOST_NAMES)} may touch is not in the file, URDF has no masks."
+        warnings.warn(message, ModelWarning, stacklevel=3)
 
 
 def _numbers(values: object) -> str:
@@ -105,8 +110,9 @@ def _has_own_link(model: Model, collision: Collision) -> bool:
 
 def _shapes(visuals: list[Visual], collisions: list[Collision], in_link: Array | None = None) -> list[str]:
     """Return the shapes of a link; ``in_link`` (4, 4) is the pose of their body in it, the identity by default."""
-    lines = []
-    for part in (*visuals, *collisions):
+    lines: list[str] = []
+    parts: list[Visual | Collision] = [*visuals, *collisions]
+    for part in parts:
         shape = _shape(part.shape)
         if not shape:
             continue
