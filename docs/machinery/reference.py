@@ -26,6 +26,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.inspection.check_model",
             "sixd.inspection.compare_models",
             "sixd.inspection.comparison",
+            "sixd.collision",
         ),
     ),
     (

@@ -26,6 +26,8 @@ api.frames                             acceleration body_poses dynamically_consi
 api.frames                             inverse_operational_inertia jacobian jacobian_rate null_space_projector
 api.frames                             operational_bias operational_inertia pose velocity
 api.linearization                      Linearization linearize
+collision.convex                       convex_collisions
+collision.pairs                        CollisionPairs collision_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop
 constraints.rolling                    KnifeEdge Rolling RollingSphere

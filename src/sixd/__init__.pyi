@@ -57,6 +57,9 @@ from sixd.api.frames import pose as pose
 from sixd.api.frames import velocity as velocity
 from sixd.api.linearization import Linearization as Linearization
 from sixd.api.linearization import linearize as linearize
+from sixd.collision.convex import convex_collisions as convex_collisions
+from sixd.collision.pairs import CollisionPairs as CollisionPairs
+from sixd.collision.pairs import collision_pairs as collision_pairs
 from sixd.constraints.functions import Coupling as Coupling
 from sixd.constraints.functions import Holonomic as Holonomic
 from sixd.constraints.functions import Pfaffian as Pfaffian
@@ -185,6 +188,7 @@ __all__ = [
     "AssemblyError",
     "CacheWarning",
     "CenterOfMass",
+    "CollisionPairs",
     "Comparison",
     "CompileWarning",
     "Constraint",
@@ -272,6 +276,7 @@ __all__ = [
     "check",
     "christoffel",
     "clear_cache",
+    "collision_pairs",
     "compare",
     "compile",
     "composite_inertia",
@@ -284,6 +289,7 @@ __all__ = [
     "constraint_jacobian",
     "constraint_velocity",
     "controllers",
+    "convex_collisions",
     "coriolis_matrix",
     "cuda",
     "cylinder",

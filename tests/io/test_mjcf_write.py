@@ -97,7 +97,8 @@ def test_ten_robots(name, floating, rng):
         assert scaled(peer_tau, found) <= 1e-10
     again = quiet_load(text)
     assert (again.joint_names, again.body_names) == (model.joint_names, model.body_names)
-    comparison = sixd.compare(model, again, ignore=["limits"], states=3)
+    # collision meshes that MuJoCo does not read are not in the file
+    comparison = sixd.compare(model, again, ignore=["limits", "collisions"], states=3)
     assert comparison.equal, str(comparison)
 
 

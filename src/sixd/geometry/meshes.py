@@ -47,33 +47,39 @@ class Mesh:
         return Mesh(self.vertices * np.asarray(scale), self.triangles[:, ::-1] if flip else self.triangles, self.colors)
 
 
-def read_mesh(file: str) -> Mesh:
+def read_mesh(file: str, where: str = "view") -> Mesh:
     """Return the mesh of an STL, OBJ, DAE … file, its parts joined and welded; raise FileError if it cannot be read."""
     if not os.path.isfile(file):  # a device might never end
-        raise FileError(f"view: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.")
+        raise FileError(f"{where}: the mesh {file!r} is not found. Give sixd.load its folder by package_dirs.")
     problem = mesh_problem(file)
     if problem is not None:
-        raise FileError(f"view: the mesh {file!r} is not read: {problem}.")
-    return _read(file, os.stat(file).st_mtime_ns)
+        raise FileError(f"{where}: the mesh {file!r} is not read: {problem}.")
+    try:
+        import trimesh  # noqa: F401
+    except ImportError:
+        done, install = "shown" if where == "view" else "read", "pip install trimesh pillow pycollada"
+        raise MissingPackageError(
+            f"{where}: meshes are not {done}, trimesh reads them. Install it with: {install}."
+        ) from None
+    try:
+        return _read(file, os.stat(file).st_mtime_ns)
+    except ValueError as error:
+        raise FileError(f"{where}: the mesh {file!r} {error}.") from None
 
 
 @lru_cache(maxsize=128)
 def _read(file: str, changed: int) -> Mesh:
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingPackageError(
-            "view: meshes are not shown, trimesh reads them. Install it with: pip install trimesh pillow pycollada."
-        ) from None
+    import trimesh
+
     try:
         scene = trimesh.load_scene(file, process=False)  # vertices are welded here
         parts = [_part(scene, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # trimesh's readers raise many kinds
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(f"view: the mesh {file!r} cannot be read: {why}.") from None
+        raise ValueError(f"cannot be read: {why}") from None
     parts = [p for p in parts if len(p.triangles)]
     if not parts:
-        raise FileError(f"view: the mesh {file!r} has no triangles.")
+        raise ValueError("has no triangles")
     return weld(join(parts))
 
 

@@ -14,11 +14,14 @@ import numpy as np
 from sixd.errors import FileError, MissingPackageError
 from sixd.file_limits import LARGEST_MESHES
 from sixd.geometry import sticks
+from sixd.geometry.hulls import height_mesh, hull_mesh
 from sixd.geometry.meshes import Mesh, fit, read_mesh, weld
 from sixd.geometry.pieces import NEUTRAL, DrawnPiece, body_color
 from sixd.model.model import Model
 from sixd.model.parts import Shape, Visual
 from sixd.spatial.scalar import Array
+
+_MESHES = ("mesh", "hull", "height_field")  # kinds that are drawn as meshes
 
 
 def draw(
@@ -57,15 +60,19 @@ def _shown_mass(model: Model, bodies: set[int]) -> float:
 
 
 def _key(shape: Shape) -> tuple[object, ...]:
-    return (shape.file, shape.scale) if shape.vertices is None else (id(shape.vertices), shape.scale)
+    inline = shape.heights if shape.vertices is None else shape.vertices
+    return (shape.kind, shape.file if inline is None else id(inline), shape.scale, shape.size)
 
 
 def _meshes(model: Model, notes: list[str]) -> dict[tuple[object, ...], Mesh]:
     """The meshes that can be read, simplified to fit the page's budget."""
     found: dict[tuple[object, ...], Mesh] = {}
     lost: dict[str, str] = {}
-    for shape in (v.shape for v in model.visuals if v.shape.kind == "mesh"):
+    for shape in (v.shape for v in model.visuals if v.shape.kind in _MESHES):
         if _key(shape) in found or shape.file in lost:
+            continue
+        if shape.kind != "mesh":
+            found[_key(shape)] = height_mesh(shape) if shape.kind == "height_field" else hull_mesh(shape)
             continue
         if shape.vertices is not None and shape.triangles is not None:
             vertices, triangles = np.asarray(shape.vertices, float), np.asarray(shape.triangles, dtype=np.int64)
@@ -101,7 +108,7 @@ def _piece(visual: Visual, meshes: dict[tuple[object, ...], Mesh]) -> DrawnPiece
     shape, body = visual.shape, visual.body
     pose = np.asarray(visual.pose, dtype=float)
     color = tuple(float(x) for x in visual.color) if visual.color is not None else (*body_color(body), 1.0)
-    if shape.kind == "mesh":
+    if shape.kind in _MESHES:
         mesh = meshes.get(_key(shape))
         if mesh is None:
             return None

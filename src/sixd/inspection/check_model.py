@@ -32,8 +32,8 @@ def check(model: System, q: ArrayLike | None = None) -> Findings:
 
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
     ``degrees``, ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of the reader of a
-    file: ``misspelt``, ``repeated``, ``no-limits``, ``mimic``, ``visual``, ``renamed``, ``not-carried``, ``equality``,
-    ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled``, and ``rank-drop`` where
+    file: ``misspelt``, ``repeated``, ``no-limits``, ``mimic``, ``visual``, ``collision``, ``renamed``, ``not-carried``,
+    ``equality``, ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled``, and ``rank-drop`` where
     ``constrained_dynamics`` returns NaN. An empty list means no likely mistakes.
     """
     require_system("check", model)

@@ -17,6 +17,7 @@ import numpy as np
 
 from sixd.api.dynamics import inverse_dynamics
 from sixd.errors import ModelError, ScalarTypeError, look_up
+from sixd.inspection.compare_shapes import collision_differences
 from sixd.inspection.comparison import KINDS, Comparison, Difference
 from sixd.model import Free, Mimic, Model, Spherical
 from sixd.model.model import require_model
@@ -57,13 +58,14 @@ def compare(
     seed : of the random states.
     by : "name" matches joints by name, "order" the first joint with the first, whatever their names.
     ignore : kinds of differences to leave out: any of "joints", "names", "masses", "inertias", "placements", "limits",
-        "passive", "frames", "constraints", "gravity", "dynamics".
+        "passive", "frames", "collisions", "constraints", "gravity", "dynamics".
 
     Returns
     -------
     Comparison : prints as a table; ``.equal``, ``.differences``, ``.dynamics_error``, ``.to_dict()``.
 
-    Body frames may be at different places on the bodies: only the places of joints, masses and named frames count.
+    Body frames may be at different places on the bodies: only the places of joints, masses, named frames and collision
+    shapes count. Of collision meshes in files only the kind is compared.
     Values of a are expressed in b's frames. The order of bodies does not matter.
 
     >>> import sixd
@@ -181,6 +183,8 @@ class _Pairs:
             yield from self._joint(where, i, j) if i else ()
             yield from self._inertia(where, i, j)
         yield from self._frames()
+        parts = self.a, self.b, self.pairs, self.aligned, self.tol
+        yield from collision_differences(*parts, self._values, self._pose)
         yield from self._constraints()
         yield from self._values("gravity", "world", "gravity [m/s²]", self.a.gravity, self.b.gravity)
 

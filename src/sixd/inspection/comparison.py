@@ -12,8 +12,8 @@ from sixd.notebook import table
 
 # what may differ, in the order of the output
 KINDS = (
-    "joints", "names", "masses", "inertias", "placements", "limits", "passive", "frames", "constraints", "gravity",
-    "dynamics",
+    "joints", "names", "masses", "inertias", "placements", "limits", "passive", "frames", "collisions", "constraints",
+    "gravity", "dynamics",
 )  # fmt: skip
 _MOST_LINES = 200
 _ROUNDING = 1e-12  # smaller errors of joint forces are printed as 'below'

@@ -17,5 +17,5 @@ from sixd.model.joints import (
     Universal,
 )
 from sixd.model.model import Model
-from sixd.model.parts import Finding, Frame, JointRecord, Shape, Visual
+from sixd.model.parts import Collision, Finding, Frame, JointRecord, Shape, Visual
 from sixd.model.tree import Tree

@@ -7,7 +7,7 @@ on fixed joints; their frames stay.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,9 +17,20 @@ from sixd.model import validate
 from sixd.model.constraint import Constraint, Mimic, warn_of_zero_rows
 from sixd.model.joints import BUILT_IN, Fixed, Joint, has_constant_subspace, parameters_of, verify_joint
 from sixd.model.manifold import named_configuration
-from sixd.model.model import Model, joint_values, require_model
+from sixd.model.model import Model, require_model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import PER_Q, PER_V, PROPERTIES, Finding, Frame, Shape, Visual
+from sixd.model.parts import (
+    PER_Q,
+    PER_V,
+    PROPERTIES,
+    Collision,
+    Finding,
+    Frame,
+    Shape,
+    Visual,
+    joint_values,
+    with_names,
+)
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import compose
@@ -62,6 +73,7 @@ class ModelBuilder:
         self.frames: dict[str, Frame] = {"world": Frame(0, np.eye(4))}
         self.constraints: list[Constraint] = []
         self.visuals: list[Visual] = []
+        self.collisions: list[Collision] = []
         self.notes: list[Finding] = []
         self.is_of_file = False  # sixd.load reports what is doubtful in a file, one warning for each kind
         self.configurations: dict[str, dict[str, Array]] = {}  # by name: the coordinates of each joint
@@ -92,6 +104,7 @@ class ModelBuilder:
         builder.frames = dict(model.frames)
         builder.constraints = list(model.constraints)
         builder.visuals = list(model.visuals)
+        builder.collisions = list(model.collisions)
         builder.notes = list(model.notes)
         builder.disabled_collisions = list(model.disabled_collisions)
         builder.configurations = {
@@ -118,6 +131,7 @@ class ModelBuilder:
         effort: ArrayLike = np.inf,
         velocity: ArrayLike = np.inf,
         link_pose: ArrayLike | None = None,
+        collisions: Iterable[Shape | tuple[Shape, ArrayLike]] = (),
     ) -> None:
         """Add a body on a joint.
 
@@ -133,6 +147,8 @@ class ModelBuilder:
         rest : position of the springs at rest, a number or (nq,); the neutral position if omitted.
         link_pose : (4, 4) pose of the body's named frame in its joint frame, if they differ; ``inertia`` and all that
             is added to the body are then in the named frame.
+        collisions : shapes for distances and contact, each a ``sixd.Shape`` or a pair (shape, placement) in the body's
+            frame; ``add_collision`` names them.
         """
         where = f"add_body {name!r}"
         if not isinstance(joint, Joint):
@@ -159,6 +175,8 @@ class ModelBuilder:
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
+        for item in [collisions] if isinstance(collisions, Shape) else collisions:
+            self.add_collision(name, *(item if isinstance(item, (tuple, list)) and len(item) == 2 else (item,)))
 
     def add_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> None:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""
@@ -221,6 +239,31 @@ class ModelBuilder:
         base = self._on("add_visual", "body or frame", parent, placement)
         self.visuals.append(Visual(base.body, shape, base.pose, color, name))
 
+    def add_collision(
+        self,
+        parent: str,
+        shape: Shape,
+        placement: ArrayLike | None = None,
+        *,
+        name: str = "",
+        contype: int | None = None,
+        conaffinity: int | None = None,
+    ) -> None:
+        """Add a shape for distances and contact to a body or frame; it has no effect on the dynamics.
+
+        Without a ``name`` it gets that of ``parent``, with a number if that has several. ``contype`` and
+        ``conaffinity`` are bit masks as in MuJoCo, see ``sixd.collision_pairs``; None has all bits.
+        """
+        where = f"add_collision {name!r}" if name else "add_collision"
+        validate.require_solid(where, shape)
+        validate.require_masks(where, contype=contype, conaffinity=conaffinity)
+        if not isinstance(name, str):
+            raise ScalarTypeError(f"add_collision: name is {name!r}, expected a string.")
+        if name and not self.is_of_file and any(c.name == name for c in self.collisions):
+            raise ModelError(f"{where}: a collision shape of that name exists already. Names must differ.")
+        base = self._on(where, "body or frame", parent, placement)
+        self.collisions.append(Collision(base.body, shape, base.pose, name, parent, contype, conaffinity))
+
     def build(self) -> Model:
         """Return the frozen model; bodies on fixed joints are merged into their parents."""
         body_of, pose_in = [0], [np.eye(4)]  # of each entry: the body it belongs to and its pose there
@@ -240,6 +283,7 @@ class ModelBuilder:
             name: Frame(body_of[f.body], compose(pose_in[f.body], f.pose), f.parent) for name, f in self.frames.items()
         }
         visuals = [replace(v, body=body_of[v.body], pose=compose(pose_in[v.body], v.pose)) for v in self.visuals]
+        collisions = [replace(c, body=body_of[c.body], pose=compose(pose_in[c.body], c.pose)) for c in self.collisions]
         joints = {e.joint_name: e.joint for e in moving[1:]}
         values = {key: [np.zeros(0), *(e.values[key] for e in moving[1:])] for key in (*PER_Q, *PER_V)}
         model = Model(
@@ -260,6 +304,7 @@ class ModelBuilder:
                 for name, values in self.configurations.items()
             },
             disabled_collisions=tuple(self.disabled_collisions),
+            collisions=with_names(collisions, frames),
             **{key: np.concatenate(parts) for key, parts in values.items()},
         )
         if model.constraints:

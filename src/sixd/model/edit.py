@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from sixd.model.constraint import Constraint, renamed, warn_of_zero_rows, with_f
 from sixd.model.joints import Fixed, Free
 from sixd.model.model import Model
 from sixd.model.numbers import normalize_numbers
-from sixd.model.parts import FILE, PROPERTIES, Frame, Shape
+from sixd.model.parts import FILE, PROPERTIES, Frame, Shape, with_names
 from sixd.model.system import register
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, ArrayLike, is_object, is_zero, require_scalars
@@ -77,6 +77,7 @@ def submodel(model: Model, body: str) -> Model:
         name: dataclasses.replace(f, body=number[f.body]) for name, f in model.frames.items() if f.body in number
     }
     part.visuals = [dataclasses.replace(v, body=number[v.body]) for v in model.visuals if v.body in number]
+    part.collisions = [dataclasses.replace(c, body=number[c.body]) for c in model.collisions if c.body in number]
     part.notes = [n for n in model.notes if n.where in part.frames or n.where in part.joint_numbers]
     part.configurations = whole.configurations
     part.disabled_collisions = [pair for pair in model.disabled_collisions if set(pair) <= set(part.frames)]
@@ -122,10 +123,7 @@ def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | Non
         if name in builder.frames:
             raise taken(name, "frame")
         builder.frames[name] = Frame(*moved(f.body, f.pose), guest_name(f.parent))
-    for v in other.visuals:
-        body, pose = moved(v.body, v.pose)
-        builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
-
+    _attach_shapes(builder, other, prefix, moved, guest_name)
     _attach_constraints(builder, other, frame, placement, prefix)
     if other.nq:
         _drop_constraints(builder, set(), "attach")
@@ -136,6 +134,25 @@ def attach(model: Model, other: Model, frame: str, *, placement: ArrayLike | Non
     builder.disabled_collisions += [(guest_name(a), guest_name(b)) for a, b in other.disabled_collisions]
     builder.notes.extend(dataclasses.replace(n, where=prefix + n.where) for n in other.notes)
     return builder.build()
+
+
+def _attach_shapes(
+    builder: ModelBuilder,
+    other: Model,
+    prefix: str,
+    moved: Callable[[int, Array], tuple[int, Array]],
+    guest_name: Callable[[str], str],
+) -> None:
+    """Add the shapes of ``other``, to draw and for collisions; names of the latter are made different."""
+    for v in other.visuals:
+        body, pose = moved(v.body, v.pose)
+        builder.visuals.append(dataclasses.replace(v, body=body, pose=pose))
+    names = _new_names([c.name for c in other.collisions], prefix, {c.name for c in builder.collisions})
+    for c in other.collisions:
+        body, pose = moved(c.body, c.pose)
+        paired = tuple(names.get(name, name) for name in c.paired)
+        new = dataclasses.replace(c, body=body, pose=pose, name=names[c.name], link=guest_name(c.link), paired=paired)
+        builder.collisions.append(new)
 
 
 def _attach_constraints(
@@ -149,6 +166,17 @@ def _attach_constraints(
         builder.constraints.append(
             renamed(c, lambda joint: prefix + joint, lambda f: world if f == "world" else _prefixed(f, prefix, frame))
         )
+
+
+def _new_names(names: Iterable[str], prefix: str, used: set[str]) -> dict[str, str]:
+    """Return new names by the old ones: with ``prefix``, and with underscores appended until they are not ``used``."""
+    new: dict[str, str] = {}
+    for name in names:
+        new[name] = prefix + name
+        while new[name] in used:
+            new[name] += "_"
+        used.add(new[name])
+    return new
 
 
 @register
@@ -168,6 +196,16 @@ def with_frame(model: Model, name: str, parent: str, placement: ArrayLike | None
     builder = ModelBuilder.from_model(model)
     builder.add_frame(name, parent, placement)
     return normalize_numbers(dataclasses.replace(model, frames=builder.frames))
+
+
+@register
+def with_collision(
+    model: Model, frame: str, shape: Shape, placement: ArrayLike | None, *, name: str, **masks: int | None
+) -> Model:
+    """See ``Model.with_collision``."""
+    builder = ModelBuilder.from_model(model)
+    builder.add_collision(frame, shape, placement, name=name, **masks)
+    return normalize_numbers(dataclasses.replace(model, collisions=with_names(builder.collisions, model.frames)))
 
 
 @register

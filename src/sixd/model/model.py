@@ -21,7 +21,7 @@ from sixd.errors import ScalarTypeError, look_up, unknown_name
 from sixd.model import manifold, numbers, printing, validate
 from sixd.model.constraint import Constraint, Explicit
 from sixd.model.joints import Joint, parameters_of
-from sixd.model.parts import FILE, PER_Q, PER_V, PROPERTIES, Finding, Frame, Frames, JointRecord, Shape, Visual
+from sixd.model.parts import FILE, PROPERTIES, Frames, JointRecord, joint_values
 from sixd.model.system import System, library
 from sixd.model.tree import Tree, expand_parent
 from sixd.spatial.inertia import Inertia
@@ -29,6 +29,8 @@ from sixd.spatial.scalar import Array, ArrayLike, symbols_in
 from sixd.spatial.transform import transform_from_pose
 
 if TYPE_CHECKING:
+    from sixd.model.parts import Collision, Finding, Frame, Shape, Visual
+
     JointValues = ArrayLike | Mapping[str, ArrayLike]  # for all joints, or by name
     Placement = ArrayLike | None  # a pose (4, 4), the identity by default
 
@@ -63,7 +65,8 @@ class Model(System):
     visuals: tuple[Visual, ...] = ()
     notes: tuple[Finding, ...] = ()
     configurations: Mapping[str, Array] = dataclasses.field(default_factory=dict)  # (nq,) each, by name
-    disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of frames whose bodies may touch, of an SRDF file
+    disabled_collisions: tuple[tuple[str, str], ...] = ()  # pairs of links whose shapes may touch, as in SRDF files
+    collisions: tuple[Collision, ...] = ()  # shapes for distances and contact
 
     def __post_init__(self) -> None:
         for name, array in validate.model_arrays(self).items():
@@ -78,7 +81,7 @@ class Model(System):
         return {**state, "frames": dict(self.frames), "configurations": dict(self.configurations)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"configurations": {}, "disabled_collisions": (), **state})
+        self.__dict__.update({"configurations": {}, "disabled_collisions": (), "collisions": (), **state})
         self.__post_init__()
 
     # counts and indices ---------------------------------------------------------------------------
@@ -249,10 +252,9 @@ class Model(System):
     def symbols(self) -> tuple[Any, ...]:  # type: ignore[override]
         """SymPy symbols in the parameters, sorted by name."""
         arrays = [v for v in self.__dict__.values() if isinstance(v, np.ndarray)]
-        parameters = [parameters_of(j) for j in self.joints]
-        poses = [f.pose for f in self.frames.values()]
-        relations = [parameters_of(c) for c in self.constraints]
-        return tuple(sorted(symbols_in([*arrays, *parameters, *poses, *relations]), key=str))
+        parameters = [parameters_of(part) for part in (*self.joints, *self.constraints)]
+        poses = [f.pose for f in self.frames.values()] + [c.pose for c in self.collisions]
+        return tuple(sorted(symbols_in([*arrays, *parameters, *poses]), key=str))
 
     @property
     def is_traced(self) -> bool:  # type: ignore[override]
@@ -304,6 +306,12 @@ class Model(System):
     def with_frame(self, name: str, parent: str, placement: Placement = None) -> Model:
         """Return the model with a named frame added at ``placement`` (4, 4) in the frame of a body or another one."""
         return library("with_frame")(self, name, parent, placement)
+
+    def with_collision(
+        self, frame: str, shape: Shape, placement: Placement = None, *, name: str = "", **masks: int | None
+    ) -> Model:
+        """Return the model with a shape added for distances and contact, see ``ModelBuilder.add_collision``."""
+        return library("with_collision")(self, frame, shape, placement, name=name, **masks)
 
     def with_joints(
         self,
@@ -379,12 +387,6 @@ def require_model(where: str, model: object) -> None:
     """Raise unless ``model`` is a Model."""
     if not isinstance(model, Model):
         raise ScalarTypeError(f"{where}: model is a {type(model).__name__}, expected a sixd.Model. See sixd.load.")
-
-
-def joint_values(model: Model, i: int) -> dict[str, Array]:
-    """Return limits, rest position and passive properties of the joint that moves body i, by name."""
-    per_q = {key: getattr(model, key)[model.iq[i]] for key in PER_Q}
-    return per_q | {key: getattr(model, key)[model.iv[i]] for key in PER_V}
 
 
 def _read_only(array: Array) -> Array:

@@ -41,7 +41,8 @@ def _mapped(model: Model, arrays: Callable[[Array], Array], parts: Callable[[Any
     changes: dict[str, Any] = {name: arrays(x) for name, x in fields.items() if isinstance(x, np.ndarray)}
     changes |= {name: tuple(map(parts, fields[name])) for name in ("joints", "constraints")}
     frames = {name: Frame(f.body, arrays(f.pose), f.parent) for name, f in model.frames.items()}
-    return dataclasses.replace(model, frames=frames, **changes)
+    collisions = tuple(dataclasses.replace(c, pose=arrays(c.pose)) for c in model.collisions)
+    return dataclasses.replace(model, frames=frames, collisions=collisions, **changes)
 
 
 def substitute(model: Model, values: Mapping[Any, Any]) -> Model:

@@ -1,9 +1,10 @@
-"""The small value types of a Model: joints by name, frames, shapes to draw, findings."""
+"""The small value types of a Model: joints by name, frames, shapes to draw and for collisions, findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class JointRecord:
     armature: Array
     effort_limit: Array
     velocity_limit: Array
+
+
+def joint_values(model: Any, i: int) -> dict[str, Array]:
+    """Return limits, rest position and passive properties of the joint that moves body i of a model, by name."""
+    per_q = {key: getattr(model, key)[model.iq[i]] for key in PER_Q}
+    return per_q | {key: getattr(model, key)[model.iv[i]] for key in PER_V}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +94,21 @@ class Frames(Mapping[str, Frame]):
 SHAPE_SIZES = {
     "box": ("x", "y", "z"), "cylinder": ("radius", "length"), "capsule": ("radius", "length"),
     "cone": ("radius", "height"), "sphere": ("radius",), "ellipsoid": ("a", "b", "c"),
-    "plane": (), "mesh": (), "line": (),
+    "plane": (), "mesh": (), "line": (), "hull": (), "height_field": ("x", "y", "depth"),
 }  # fmt: skip
 SHAPE_KINDS = tuple(SHAPE_SIZES)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape to draw. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length) along z, cone
-    (radius, height) with its tip towards z, sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with ``file`` and
-    ``scale`` or with ``vertices`` (n, 3) and ``triangles`` (m, 3), line () through its ``vertices``.
+    """A shape to draw, or for collisions. ``size`` [m] by kind: box (x, y, z), cylinder and capsule (radius, length)
+    along z, cone (radius, height) with its tip towards z, sphere (radius,), ellipsoid (a, b, c), plane (), mesh () with
+    ``file`` and ``scale`` or with ``vertices`` (n, 3) and ``triangles`` (m, 3), line () through its ``vertices``, hull
+    (), the convex hull of its ``vertices``, height_field (x, y, depth) with ``heights`` (rows, columns) [m].
 
     Solids have their centre of mass at the origin, like the inertias ``sixd.box``, ``sixd.cone``, …: a cone's base
-    is at z = -height/4, its tip at 3 height/4."""
+    is at z = -height/4, its tip at 3 height/4. A plane bounds the half space z <= 0. A height field has its columns
+    along x from -x/2 to x/2, its rows along y from -y/2 to y/2, and is solid from z = -depth up to its heights."""
 
     kind: str
     size: tuple[float, ...] = ()
@@ -107,6 +116,7 @@ class Shape:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     vertices: Any = field(default=None, compare=False, repr=False)
     triangles: Any = field(default=None, compare=False, repr=False)
+    heights: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in SHAPE_KINDS:
@@ -117,6 +127,21 @@ class Shape:
                 f"Shape: the size of a {self.kind} is {self.size!r}, expected ({', '.join(names)}"
                 f"{',' if len(names) == 1 else ''}) [m]."
             )
+        if self.kind == "hull":
+            _require_grid("vertices of a hull", self.vertices, 1, "(n, 3)", width=3)
+        if self.kind == "height_field":
+            _require_grid("heights of a height_field", self.heights, 2, "(rows, columns), at least two of each")
+
+
+def _require_grid(what: str, value: Any, least: int, wanted: str, width: int | None = None) -> None:
+    """Raise unless ``value`` is a matrix of finite numbers with at least so many rows."""
+    array = np.asarray([] if value is None else value)
+    fits = (
+        array.ndim == 2 and len(array) >= least and (array.shape[1] >= 2 if width is None else array.shape[1] == width)
+    )
+    if not fits or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        got = f"have shape {array.shape}" if not fits else "contain NaN, infinity or other objects"
+        raise ShapeError(f"Shape: the {what} {got}, expected finite numbers {wanted} [m].")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +153,63 @@ class Visual:
     pose: Array = field(default_factory=lambda: np.eye(4))
     color: tuple[float, ...] | None = None
     name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Collision:
+    """A shape of a body for distances and contact: ``pose`` (4, 4) in the body's frame, a ``name`` of its own in the
+    model, and ``link``, the frame that it was added to.
+
+    ``contype`` and ``conaffinity`` are MuJoCo's bit masks: two shapes can touch if the contype of one and the
+    conaffinity of the other have a bit in common; None has all bits. ``paired`` names shapes that it can touch in any
+    case. ``with_parent``: it can also touch shapes of the parent of its body.
+    """
+
+    body: int
+    shape: Shape
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    name: str = ""
+    link: str = ""
+    contype: int | None = None
+    conaffinity: int | None = None
+    paired: tuple[str, ...] = ()
+    with_parent: bool = False
+
+
+def all_shapes(model: Any) -> list[Visual | Collision]:
+    """Return the shapes of a model to draw, then those for collisions."""
+    return [*model.visuals, *model.collisions]
+
+
+def with_names(collisions: Iterable[Collision], frames: Collection[str]) -> tuple[Collision, ...]:
+    """Return collision shapes with names that differ: those without get their link's, with a number if it has several.
+
+    A name that is used twice, as in a file, is preceded by that of its link the second time.
+    """
+    collisions = list(collisions)
+    on_link = Counter(c.link for c in collisions)
+    names: list[str] = [""] * len(collisions)
+    used: set[str] = set()
+    for k, c in enumerate(collisions):
+        if c.name:
+            names[k] = _unused(c.name if c.name not in used else f"{c.link}:{c.name}", used)
+    for k, c in enumerate(collisions):
+        if not c.name and on_link[c.link] == 1:
+            names[k] = _unused(c.link, used)
+    taken, number = {*used, *frames}, Counter[str]()
+    for k, c in enumerate(collisions):
+        while not names[k]:
+            number[c.link] += 1
+            name = f"{c.link}_{number[c.link]}"
+            names[k] = "" if name in taken else name
+    return tuple(c if c.name == n else replace(c, name=n) for c, n in zip(collisions, names, strict=True))
+
+
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError, look_up
 from sixd.model.constraint import Constraint, Mimic
 from sixd.model.joints import Free, Joint, Revolute, Spherical
 from sixd.model.manifold import UNIT
-from sixd.model.parts import PER_Q, PER_V, Finding
+from sixd.model.parts import PER_Q, PER_V, Finding, Shape
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import Array, ArrayLike, is_object, require_scalars
 
@@ -86,6 +86,34 @@ def require_inertia(where: str, inertia: object) -> None:
     """Raise unless ``inertia`` is an Inertia."""
     if not isinstance(inertia, Inertia):
         raise ScalarTypeError(f"{where}: inertia is a {type(inertia).__name__}, expected a sixd.Inertia.")
+
+
+def require_solid(where: str, shape: object) -> None:
+    """Raise unless ``shape`` is a Shape with a surface: of positive size, not a line or an empty mesh."""
+    if not isinstance(shape, Shape):
+        raise ScalarTypeError(f"{where}: shape is {shape!r}, expected a sixd.Shape such as Shape('box', (1, 2, 3)).")
+    if shape.kind == "line":
+        raise ModelError(f"{where}: the shape is a line, expected a solid. Use a thin capsule.")
+    if not is_object(np.asarray(shape.size)) and not all(0 < x < math.inf for x in shape.size):
+        raise ModelError(f"{where}: the size of a {shape.kind} is {shape.size}, expected finite numbers above 0 [m].")
+    if shape.kind != "mesh":
+        return
+    if not all(math.isfinite(x) and x for x in shape.scale):
+        raise ModelError(f"{where}: the scale of a mesh is {shape.scale}, expected finite numbers other than 0.")
+    vertices = np.asarray([] if shape.vertices is None else shape.vertices)
+    if shape.vertices is None and not shape.file:
+        raise ModelError(f"{where}: the mesh has neither a file nor vertices, expected one of them.")
+    if shape.vertices is not None and (vertices.ndim != 2 or not len(vertices) or vertices.shape[1] != 3):
+        raise ModelError(f"{where}: the vertices of a mesh have shape {vertices.shape}, expected (n, 3), n at least 1.")
+    if not np.isfinite(vertices).all():
+        raise ModelError(f"{where}: the vertices of a mesh contain NaN or infinity, expected finite numbers.")
+
+
+def require_masks(where: str, **masks: object) -> None:
+    """Raise unless these are whole numbers, or None."""
+    for name, mask in masks.items():
+        if mask is not None and (isinstance(mask, bool) or not isinstance(mask, (int, np.integer))):
+            raise ScalarTypeError(f"{where}: {name} is {mask!r}, expected a whole number, whose bits count, or None.")
 
 
 def pose(what: str, value: ArrayLike | None) -> Array:

@@ -7,7 +7,6 @@ A shape has its centre of mass at the origin. It has dimensions [m] and exactly 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -167,7 +166,7 @@ def mesh(
     if (mass is None) == (density is None):
         raise ModelError("mesh: give exactly one of mass=… [kg] and density=… [kg/m³].")
     _require_not_negative("mesh", mass=mass, density=density)
-    if not _is_closed(T):
+    if not is_closed(T):
         warnings.warn("mesh: the surface is not closed, so its volume is unreliable.", ModelWarning, stacklevel=2)
 
     # signed tetrahedra from the mean of the vertices (less cancellation than from a far origin)
@@ -210,11 +209,11 @@ def _surface(vertices: Any, triangles: ArrayLike | None) -> tuple[Array, Array]:
     return P, T
 
 
-def _is_closed(triangles: Array) -> bool:
-    """Whether every directed edge occurs as often as its reverse."""
-    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    times = Counter((a, b) for a, b in edges.tolist())
-    return all(times[b, a] == n for (a, b), n in times.items())
+def is_closed(triangles: Array) -> bool:
+    """Whether every directed edge of triangles (m, 3), indices of vertices, occurs as often as its reverse."""
+    start, end = triangles.ravel().astype(np.int64), np.roll(triangles, -1, axis=1).ravel().astype(np.int64)
+    count = int(triangles.max(initial=0)) + 1
+    return np.array_equal(np.sort(start * count + end), np.sort(end * count + start))
 
 
 def _read(path: str | PathLike[str]) -> Any:

@@ -128,6 +128,7 @@ def view(
     controller: Any = None,
     forces: Any = (),
     trace: str | Sequence[str] | None = None,
+    collisions: bool = False,
 ) -> Viewer:
     """Show a mechanism, or its motions, in a page of the browser; with ``live=True`` in a page that simulates it.
 
@@ -166,6 +167,7 @@ def view(
     dt, method, controller, forces : as in ``sixd.simulate``; the step is 1 ms if omitted, the method has fixed
         steps and is not "midpoint", and a function as controller must be one that can be compiled.
     trace : bodies or frames, by name, whose paths are drawn.
+    collisions : draw the model's collision shapes instead, meshes by their convex hulls; bodies without any are sticks.
 
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
 
@@ -181,12 +183,14 @@ def view(
         from sixd.viewer.live.live import make_live_scene
 
         _require_usual("a live page computes its motion", {"trajectory": trajectory, "ghost": ghost, "names": names})
-        scene = make_live_scene(model, q=q, camera=camera, title=title, **only_live)
+        scene = make_live_scene(model, q=q, camera=camera, title=title, collisions=collisions, **only_live)
     else:
         from sixd.viewer.scene.scene import make_scene
 
         _require_usual("the page is not live", only_live)
-        scene = make_scene(model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title)
+        scene = make_scene(
+            model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title, collisions=collisions
+        )
     viewer = Viewer(model, scene, port)
     if not viewer.is_open:
         return viewer

@@ -13,7 +13,7 @@ from sixd.cli.group import command
 from sixd.cli.output import console, count, print_json, printable
 from sixd.inspection.check_model import Findings
 from sixd.model import Model
-from sixd.model.parts import Finding
+from sixd.model.parts import Finding, all_shapes
 
 _MOST_MESHES = 4  # that a message lists
 
@@ -47,7 +47,7 @@ def check(source: RobotSource, strict: bool, as_json: bool) -> int:
 
 def _lost_meshes(model: Model) -> list[Finding]:
     """Return one remark on all missing mesh files; the dynamics never need them."""
-    files = dict.fromkeys(v.shape.file for v in model.visuals if v.shape.kind == "mesh" and v.shape.file)
+    files = dict.fromkeys(p.shape.file for p in all_shapes(model) if p.shape.kind == "mesh" and p.shape.file)
     lost = [file for file in files if not Path(file).is_file()]
     if not lost:
         return []
@@ -121,6 +121,9 @@ _REMARKS = {
     "degrees": "Multiply the limits by π/180, if they are degrees.",
     "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
     "constraint forces.",
+    "collision": "The shape takes no part in collisions; correct it, or ignore this remark.",
+    "simplified-hull": "Nothing to do; sixd.convex_collisions(model, vertices=None) keeps exact hulls.",
+    "not-convex": "Nothing to do if the hull suffices; sixd.convex_collisions(model, decompose=True) makes parts.",
     "visual": "Shapes do not affect the dynamics; correct the shape, or ignore this remark.",
     "lost-mesh": "Meshes do not affect the dynamics; name the folder of the packages with --package-dir.",
     "equality": "See model.constraints; constrained_dynamics and simulate satisfy them exactly.",

@@ -48,7 +48,7 @@ def convert(source: RobotSource, out: Path, form: str | None, no_shapes: bool, f
         free_path(out, force)
     model = source.load()
     if no_shapes:
-        model = dataclasses.replace(model, visuals=())
+        model = dataclasses.replace(model, visuals=(), collisions=())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", sixd.ModelWarning)
         text = FORMATS[chosen](model)

@@ -49,6 +49,8 @@ def facts(model: Model) -> dict[str, Any]:
         **{name: getattr(model, name) for name in ("nq", "nv", "nb", "mass", "gravity")},
         "joints": [_joint_facts(model, name) for name in model.joint_names],
         "frames": [n for n in model.frame_names if not n.startswith("joint:")],
+        "collisions": [c.name for c in model.collisions],
+        "collision_pairs": len(sixd.collision_pairs(model)),
         "constraints": [c.label for c in model.constraints],
         "mobility": model.nv if mobility is None else mobility.freedoms,
         "assembles": True if mobility is None else mobility.assembled,
@@ -82,6 +84,9 @@ def show(model: Model) -> None:
     lines = {"gravity": f"({', '.join(f'{x:g}' for x in model.gravity)}) m/s²"}
     if model.nb <= MOST_BODIES:
         lines |= {"frames": _names(model)}
+    if model.collisions:
+        pairs = count(len(sixd.collision_pairs(model)), "pair")
+        lines["collisions"] = f"{count(len(model.collisions), 'shape')}, {pairs} that may touch"
     if model.constraints:
         lines["constraints"] = ", ".join(printable(c.label) for c in model.constraints)
         lines["mobility"] = printable(sixd.mobility(model)).partition(": ")[2]

@@ -13,6 +13,7 @@ import numpy as np
 from sixd.io.mjcf.elements import chosen_parts
 from sixd.io.mjcf.parts import JointPart
 from sixd.model import Model
+from sixd.model.parts import all_shapes
 from sixd.spatial.rotation import EYE3, quaternion_to_rotation
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose, placement
@@ -99,4 +100,4 @@ def _used_bodies(model: Model) -> set[int]:
     own = {*model.body_names, *(f"joint:{name}" for name in model.joint_names)}
     loops = {frame for c in model.constraints for frame in c.frames}
     framed = {f.body for name, f in model.frames.items() if name not in own or name in loops}
-    return framed | {visual.body for visual in model.visuals}
+    return framed | {part.body for part in all_shapes(model)}

@@ -18,7 +18,7 @@ from sixd.errors import LoadError, ModelError
 from sixd.io.files import Source, claimed_name
 from sixd.io.mjcf.compiled import BALL, FREE, SLIDE, compile_mjcf, complete_names, given_names, import_mujoco
 from sixd.io.mjcf.constraints import Equalities
-from sixd.io.mjcf.geoms import add_geoms
+from sixd.io.mjcf.geoms import add_exclusions, add_geoms
 from sixd.io.mjcf.scene_remark import scene_remark
 from sixd.io.xml import Element
 from sixd.model import Fixed, Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
@@ -57,7 +57,8 @@ def read_mjcf(source: Source, root: Element) -> Model:
     reader.add_sites()
     reader.add_equalities()
     add_configurations(builder, compiled, reader.joint_names)
-    add_geoms(builder, compiled, reader.body_names)
+    add_geoms(builder, compiled, reader.body_names, with_parent=reader.disabled("FILTERPARENT"))
+    add_exclusions(builder, compiled, reader.body_names)
     model = builder.build()
     return dataclasses.replace(model, notes=(*builder.notes, *reader.inertias.of(model, reader.between)))
 

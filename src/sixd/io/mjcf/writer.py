@@ -10,13 +10,14 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.files import claimed_name, unused_name
+from sixd.io.mjcf.contacts import contact_elements, parent_flag, twins
 from sixd.io.mjcf.elements import Losses, fixed_inertial_element, inertial_element, joint_element, pose_attributes
 from sixd.io.mjcf.equalities import equality_elements, relation_element
 from sixd.io.mjcf.links import Link, Member, links_of
 from sixd.io.mjcf.parts import JointPart
 from sixd.io.mjcf.shapes import Shapes
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
-from sixd.model import Model, Visual
+from sixd.model import Collision, Model, Visual
 from sixd.model.parts import FILE
 from sixd.spatial.rotation import quaternion_from_rotation, quaternion_to_rotation
 from sixd.spatial.scalar import Array
@@ -43,7 +44,8 @@ def to_mjcf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     NAME:ball. Helical joints and racks with pinions become NAME:turn and NAME:slide, coupled by an equality.
 
     Mimic joints, couplings by polynomials, and loops in the directions "point", "axis" and "weld" become equalities,
-    which MuJoCo enforces softly. Configurations become keyframes, shapes become geoms that never collide. Free bodies
+    which MuJoCo enforces softly. Configurations become keyframes. Shapes become geoms: visuals never collide, collision
+    shapes do in MuJoCo, by its own law of contact, with the masks, exclusions and pairs of the model. Free bodies
     are at their poses in ``configuration("file")``, if it exists.
     A joint, spring, inertia or constraint that MJCF cannot hold raises an error with its name.
 
@@ -77,10 +79,14 @@ class _MjcfWriter:
         for link in self.links.values():
             self.children.setdefault(link.parent, []).append(link)
         self.names = self._joint_names()
-        self.shapes = Shapes(self.losses)
-        self.visuals: dict[int, list[Visual]] = {}
-        for visual in model.visuals:
-            self.visuals.setdefault(visual.body, []).append(visual)
+        self.shapes = Shapes(self.losses, (c.name for c in model.collisions))
+        self.twins = twins(model)
+        self.drawn: dict[int, list[tuple[Visual | Collision, Collision | None]]] = {}
+        for k, visual in enumerate(model.visuals):
+            self.drawn.setdefault(visual.body, []).append((visual, self.twins.get(k)))
+        single = {c.name for c in model.collisions} - {c.name for c in self.twins.values()}
+        for collision in (c for c in model.collisions if c.name in single):
+            self.drawn.setdefault(collision.body, []).append((collision, None))
         self.base = base_frame(model)
         self.fixed = self._fixed_body()
         self.sites: dict[int, list[str]] = {}  # elements by body
@@ -93,11 +99,13 @@ class _MjcfWriter:
         bodies = list(self._bodies())
         yield f"<mujoco model={quoteattr(self.model.name)}>"
         yield from _HEAD
-        yield f"  <option gravity={numbers(self.model.gravity)}/>"
+        flag = parent_flag(self.model, self.losses)
+        yield f"  <option gravity={numbers(self.model.gravity)}" + (f">{flag[0]}</option>" if flag else "/>")
         yield from _section("asset", self.shapes.assets)
         yield "  <worldbody>"
         yield from bodies
         yield "  </worldbody>"
+        yield from _section("contact", list(contact_elements(self.model, self.shapes.colliding, self.losses)))
         yield from _section("equality", equalities)
         kept = {n: q for n, q in self.model.configurations.items() if n != FILE or not self._is_qpos0(q)}
         keys = [f"<key name={quoteattr(n)} qpos={numbers(self._qpos(q))}/>" for n, q in kept.items()]
@@ -203,7 +211,7 @@ class _MjcfWriter:
 
     def _contents(self, body: int, to_link: Array, indent: str) -> Iterator[str]:
         """Yield the shapes and frames of a body."""
-        elements = [self.shapes.element(visual, to_link) for visual in self.visuals.get(body, [])]
+        elements = [self.shapes.element(part, to_link, twin) for part, twin in self.drawn.get(body, [])]
         yield from (indent + element for element in elements if element is not None)
         yield from (indent + site for site in self.sites.get(body, []))
 

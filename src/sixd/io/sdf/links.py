@@ -1,4 +1,4 @@
-"""SDF links: inertia, and the shapes and colours to draw."""
+"""SDF links: inertia, shapes and colours."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def not_carried(link: Element) -> list[str]:
     return lost
 
 
-# shapes to draw -----------------------------------------------------------------------------------
+# shapes -----------------------------------------------------------------------------------
 
 
-def read_shape(visual: Element, package_dirs: Folders, folders: Sequence[Path]) -> tuple[Shape, Array] | None:
-    """Return the shape of a ``<visual>`` and its pose in the visual's frame; None for a kind that is not drawn."""
-    shape = _geometry(visual)
+def read_shape(holder: Element, package_dirs: Folders, folders: Sequence[Path]) -> tuple[Shape, Array] | None:
+    """Return the shape of a ``<visual>`` or ``<collision>`` and its pose there; None for other kinds."""
+    shape = _geometry(holder)
     if shape is None:
         return None
     if shape.tag in _SOLIDS:
@@ -133,6 +133,12 @@ def read_color(visual: Element) -> tuple[float, ...] | None:
     if len(numbers) not in (3, 4):
         raise diffuse.error(f"<diffuse> has {len(numbers)} numbers, expected red, green, blue and alpha.")
     return tuple(min(max(x, 0.0), 1.0) for x in (*numbers, 1.0)[:4])
+
+
+def is_empty(element: Element) -> bool:
+    """Whether a ``<visual>`` or ``<collision>`` has no shape: no geometry, or SDF's ``<empty/>``."""
+    shape = _geometry(element)
+    return shape is None or shape.tag == "empty"
 
 
 def _geometry(element: Element) -> Element | None:

@@ -2,8 +2,8 @@
 
 ``scopes`` collects the elements of the file and of those it includes, ``poses`` and ``frames`` compute poses,
 ``forest`` finds the trees that joints form; this module adds the links to a builder. Each link is a body whose frame is
-that of its joint. Elements that act on the dynamics and that a Model cannot hold cause a warning; sensors, plugins,
-lights and collisions are skipped.
+that of its joint. Elements that act on the dynamics and that a Model cannot hold cause a warning; sensors, plugins
+and lights are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sixd.io.sdf.forest import TreeStep, span
 from sixd.io.sdf.frames import WORLD
 from sixd.io.sdf.includes import Document, Includes, read_version
 from sixd.io.sdf.joints import Connection, read_kind, read_mimic, read_motion, read_properties, reverse
-from sixd.io.sdf.links import not_carried, pose_in_link, read_color, read_inertia, read_shape
+from sixd.io.sdf.links import is_empty, not_carried, pose_in_link, read_color, read_inertia, read_shape
 from sixd.io.sdf.loops import close_loop
 from sixd.io.sdf.poses import frame_graph, joint_end
 from sixd.io.sdf.scopes import Scope, SdfElement, collect
@@ -140,20 +140,25 @@ class _SdfReader:
         except SixdError as error:
             raise part.element.error(str(error)) from None
         self.builder.notes.extend(Finding("not-carried", link, text) for text in not_carried(part.element))
-        for visual in part.element.find_all("visual"):
-            self._add_visual(visual, link, part, pose_of)
+        for element in part.element.children:
+            if element.tag in ("visual", "collision"):
+                self._add_shape(element, link, part, pose_of)
 
-    def _add_visual(self, visual: Element, link: str, part: SdfElement, pose_of: Callable[[Element], Array]) -> None:
-        """Add a shape; a broken one becomes a note, since it has no effect on the dynamics."""
+    def _add_shape(self, element: Element, link: str, part: SdfElement, pose_of: Callable[[Element], Array]) -> None:
+        """Add a visual or collision; a broken one becomes a note, since it has no effect on the dynamics."""
+        name = element.attributes.get("name", "")
         try:
-            shape = read_shape(visual, self.package_dirs, part.document.folders)
-            color, pose = read_color(visual), pose_of(visual)
-        except LoadError as error:
-            self.builder.notes.append(Finding("visual", link, f"a shape is left out: {error}"))
-            return
-        if shape is not None:
-            name = visual.attributes.get("name", "")
-            self.builder.add_visual(link, shape[0], compose(pose, shape[1]), color=color, name=name)
+            shape = read_shape(element, self.package_dirs, part.document.folders)
+            color, pose = read_color(element), pose_of(element)
+            if element.tag == "visual" and shape is not None:
+                self.builder.add_visual(link, shape[0], compose(pose, shape[1]), color=color, name=name)
+            elif shape is not None:
+                # names of collisions differ only within a link
+                self.builder.add_collision(link, shape[0], compose(pose, shape[1]), name=name and f"{link}::{name}")
+            elif element.tag == "collision" and not is_empty(element):
+                raise element.error("the shape of the <collision> is not supported.")
+        except ModelError as error:
+            self.builder.notes.append(Finding(element.tag, link, f"a shape is left out: {error}"))
 
     def add_frames(self) -> None:
         """Add the ``<frame>`` elements, and the frames of models by the names that they have in SDF."""

@@ -1,4 +1,4 @@
-"""URDF links: inertia, and the shapes and colours to draw; the pose of an ``<origin>``."""
+"""URDF links: inertia, shapes and colours; the pose of an ``<origin>``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from sixd.spatial.rotation import quaternion_to_rotation, rotation_from_rpy, tid
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import placement
 
+KINDS = ("box", "cylinder", "capsule", "sphere", "mesh")  # of shapes
+
 
 def read_origin(element: Element) -> Array:
     """Return the pose (4, 4) of an element's ``<origin>``; the identity if it has none."""
@@ -24,7 +26,8 @@ def read_origin(element: Element) -> Array:
         return np.eye(4)
     xyz, rpy = origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
     if "quat_xyzw" not in origin.attributes:
-        return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)))
+        # 30 µs less than a rotation by zero angles; most origins have no rotation
+        return placement(xyz, R=tidy_rotation(rotation_from_rpy(rpy)) if any(rpy) else np.eye(3))
     if "rpy" in origin.attributes:
         raise origin.error("<origin> has both rpy and quat_xyzw, expected one of them. Delete the other.")
     x, y, z, w = origin.numbers("quat_xyzw", 4)
@@ -81,15 +84,15 @@ def read_color(material: Element | None, known: dict[str, Element]) -> tuple[flo
     return None if color is None else tuple(color.numbers("rgba", 4))
 
 
-def read_shape(visual: Element, package_dirs: Folders, folders: Sequence[Path]) -> Shape | None:
-    """Return the shape of a ``<visual>``; None for an unknown kind, since it has no effect on the dynamics."""
-    geometry = visual.find("geometry")
+def read_shape(holder: Element, package_dirs: Folders, folders: Sequence[Path]) -> Shape | None:
+    """Return the shape of a ``<visual>`` or ``<collision>``; None for an unknown kind."""
+    geometry = holder.find("geometry")
     if geometry is None or not geometry.children:
         return None
     element = geometry.children[0]
     if element.tag == "box":
         return Shape("box", tuple(element.numbers("size", 3)))
-    if element.tag in ("cylinder", "capsule", "sphere"):
+    if element.tag in KINDS[1:4]:
         return Shape(element.tag, tuple(element.number(name) for name in SHAPE_SIZES[element.tag]))
     if element.tag == "mesh":
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))

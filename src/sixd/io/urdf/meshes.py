@@ -28,11 +28,12 @@ def find_mesh(name: str, package_dirs: Folders, folders: Sequence[Path] = ()) ->
     roots = package_roots(package_dirs, folders)
     if name.startswith(("package://", "model://")):
         package, _, rest = name.split("://", 1)[1].partition("/")
-        pairs = [(base / package / rest, *([base / rest] if base.name == package else [])) for base in roots]
-        candidates = [path for pair in pairs for path in pair]
+        inside = f"{package}/{rest}" if package else rest
+        # made one at a time: the first or second one usually exists
+        candidates = (b / end for b in roots for end in ((inside, rest) if b.name == package else (inside,)))
     else:
         rest = unquote(urlparse(name).path) if name.startswith("file://") else name
-        candidates = [folder / rest for folder in folders] or [Path(rest)]
+        candidates = (folder / rest for folder in folders or [Path()])
     path = next(filter(is_file, candidates), None) or next(filter(is_file, _elsewhere(rest, folders)), None)
     return name if path is None else str(path)
 

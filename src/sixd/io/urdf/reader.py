@@ -12,10 +12,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sixd.errors import LoadError, ModelError, SixdError
+from sixd.errors import ModelError, SixdError
 from sixd.io.files import unused_name
 from sixd.io.urdf.joints import read_dynamics, read_joint, read_limits, read_mimic
-from sixd.io.urdf.links import incomplete_inertial, read_color, read_inertia, read_materials, read_origin, read_shape
+from sixd.io.urdf.links import (
+    KINDS,
+    incomplete_inertial,
+    read_color,
+    read_inertia,
+    read_materials,
+    read_origin,
+    read_shape,
+)
 from sixd.io.urdf.meshes import Folders
 from sixd.io.urdf.spelling import refuse_xacro, spelling_findings
 from sixd.io.urdf.tree import LinkTree, joint_end, read_tree
@@ -71,7 +79,7 @@ class _UrdfReader:
         inertial = links[link].find("inertial")
         if inertial is not None:
             self.builder.add_inertia(link, read_inertia(inertial))
-        self._add_visuals(link)
+        self._add_shapes(link)
 
     def add_joint(self, joint: Element) -> None:
         """Add a ``<joint>`` with its child link."""
@@ -109,17 +117,32 @@ class _UrdfReader:
             self.builder.add_body(name, parent, joint, inertia=inertia, **options)
         except SixdError as error:
             raise element.error(str(error)) from None
-        self._add_visuals(link)
+        self._add_shapes(link)
 
-    def _add_visuals(self, link: str) -> None:
+    def _add_shapes(self, link: str) -> None:
         """Add the link's shapes; a broken one becomes a note, since it has no effect on the dynamics."""
-        for visual in self.tree.links[link].find_all("visual"):
+        name = self._name(link)
+        for element in self.tree.links[link].children:
             try:
-                shape = read_shape(visual, self.package_dirs, self.folders)
-                color, pose = read_color(visual.find("material"), self.materials), read_origin(visual)
-            except LoadError as error:
-                self.builder.notes.append(Finding("visual", self._name(link), f"a shape is left out: {error}"))
-                continue
-            if shape is not None:
-                name = visual.attributes.get("name", "")
-                self.builder.add_visual(self._name(link), shape, pose, color=color, name=name)
+                if element.tag == "visual":
+                    self._add_visual(element, name)
+                elif element.tag == "collision":
+                    self._add_collision(element, name)
+            except ModelError as error:
+                self.builder.notes.append(Finding(element.tag, name, f"a shape is left out: {error}"))
+
+    def _add_visual(self, visual: Element, link: str) -> None:
+        shape = read_shape(visual, self.package_dirs, self.folders)
+        color, pose = read_color(visual.find("material"), self.materials), read_origin(visual)
+        if shape is not None:
+            self.builder.add_visual(link, shape, pose, color=color, name=visual.attributes.get("name", ""))
+
+    def _add_collision(self, collision: Element, link: str) -> None:
+        shape = read_shape(collision, self.package_dirs, self.folders)
+        if shape is None:
+            raise collision.error(f"<collision> has no geometry, expected one of {', '.join(KINDS)}. Name one.")
+        pose, name = read_origin(collision), collision.attributes.get("name", "").strip()
+        try:
+            self.builder.add_collision(link, shape, pose, name=name)
+        except ModelError as error:
+            raise collision.error(str(error)) from None

@@ -10,11 +10,14 @@ import numpy as np
 
 from sixd.errors import ModelError, ModelWarning
 from sixd.io.writing import base_frame, numbers, quoteattr, require_writable, write_text
-from sixd.model import Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
-from sixd.model.parts import SHAPE_SIZES
+from sixd.model import Collision, Free, Joint, JointRecord, Mimic, Model, Planar, Prismatic, Revolute, Shape, Visual
+from sixd.model.parts import SHAPE_SIZES, all_shapes
+from sixd.notebook import listed
 from sixd.spatial.rotation import rotation_to_rpy
 from sixd.spatial.scalar import Array
 from sixd.spatial.transform import inverse_pose
+
+_MOST_NAMES = 6  # in a message
 
 
 def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
@@ -23,19 +26,12 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     The root link is ``world``; inertia fixed to the world is written to the first link on it. Other frames become
     massless links on fixed joints. A joint, spring, armature or constraint that URDF cannot hold raises an error with
     its name. URDF has no gravity: a field other than 9.81 m/s² along -z causes a warning. So do shapes that URDF
-    cannot hold: cones, ellipsoids, planes, lines, and meshes without a file. If a body's named frame is not at its
+    cannot hold: cones, ellipsoids, planes, lines, height fields, hulls and meshes without a file; and masks of
+    collision shapes, or other rules about which may touch. If a body's named frame is not at its
     joint (standard DH), the link is at the joint and the named frame becomes the link NAME_frame.
     """
     require_writable("to_urdf", model)
-    if not np.array_equal(model.gravity, [0, 0, -9.81]):
-        message = (
-            f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
-        )
-        warnings.warn(message, ModelWarning, stacklevel=2)
-    lost = sorted({v.shape.kind for v in model.visuals if _shape(v.shape) is None})
-    if lost:
-        message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
-        warnings.warn(message, ModelWarning, stacklevel=2)
+    _warn_of_losses(model)
     mimics = {}
     for c in model.constraints:
         if not isinstance(c, Mimic):
@@ -45,11 +41,29 @@ def to_urdf(model: Model, path: str | os.PathLike[str] | None = None) -> str:
     base = base_frame(model)
     for i, name in enumerate(("world", *model.body_names)):
         inertial = [] if base and i == 0 else _inertial(model, name)
-        lines += _link(name, inertial, [v for v in model.visuals if v.body == i])
+        own = [c for c in model.collisions if c.body == i and not _has_own_link(model, c)]
+        lines += _link(name, [*inertial, *_shapes([v for v in model.visuals if v.body == i], own)])
     for name in model.joint_names:
         lines += _joint(model, model.joint(name), mimics.get(name))
     lines += _fixed_frames(model, base)
     return write_text("\n".join([*lines, "</robot>", ""]), path)
+
+
+def _warn_of_losses(model: Model) -> None:
+    """Warn of gravity, shapes and rules of collision that URDF cannot hold."""
+    if not np.array_equal(model.gravity, [0, 0, -9.81]):
+        message = (
+            f"to_urdf: gravity {model.gravity.tolist()} is not in the file; use model.with_gravity after reading it."
+        )
+        warnings.warn(message, ModelWarning, stacklevel=3)
+    lost = sorted({part.shape.kind for part in all_shapes(model) if _shape(part.shape) is None})
+    if lost:
+        message = f"to_urdf: shapes of the kinds {', '.join(lost)} are not in the file, URDF has no such shapes."
+        warnings.warn(message, ModelWarning, stacklevel=3)
+    ruled = [c.name for c in model.collisions if c.paired or c.with_parent or {c.contype, c.conaffinity} - {None, 1}]
+    if ruled:
+        message = f"to_urdf: which shapes {listed(ruled, _MOST_NAMES)} may touch is not in the file, URDF has no masks."
+        warnings.warn(message, ModelWarning, stacklevel=3)
 
 
 def _numbers(values: object) -> str:
@@ -83,14 +97,32 @@ def _inertial(model: Model, body: str, frame: Array | None = None) -> list[str]:
     ]
 
 
-def _link(name: str, inertial: list[str], visuals: list[Visual]) -> list[str]:
-    body = [*inertial]
-    for visual in visuals:
-        shape = _shape(visual.shape)
-        if shape:
-            color = f'<material name=""><color rgba={_numbers(visual.color)}/></material>' if visual.color else ""
-            body.append(f"    <visual>{_origin(visual.pose)}<geometry>{shape}</geometry>{color}</visual>")
+def _link(name: str, body: list[str]) -> list[str]:
     return [f"  <link name={quoteattr(name)}>", *body, "  </link>"] if body else [f"  <link name={quoteattr(name)}/>"]
+
+
+def _has_own_link(model: Model, collision: Collision) -> bool:
+    """Whether the link of a collision shape is a frame on its body, which becomes a link of the file."""
+    frame = model.frames.get(collision.link)
+    is_link = collision.link not in ("world", *model.body_names) and not collision.link.startswith("joint:")
+    return is_link and frame is not None and frame.body == collision.body
+
+
+def _shapes(visuals: list[Visual], collisions: list[Collision], in_link: Array | None = None) -> list[str]:
+    """Return the shapes of a link; ``in_link`` (4, 4) is the pose of their body in it, the identity by default."""
+    lines: list[str] = []
+    parts: list[Visual | Collision] = [*visuals, *collisions]
+    for part in parts:
+        shape = _shape(part.shape)
+        if not shape:
+            continue
+        inside = f"{_origin(part.pose if in_link is None else in_link @ part.pose)}<geometry>{shape}</geometry>"
+        if isinstance(part, Collision):
+            lines.append(f"    <collision name={quoteattr(part.name)}>{inside}</collision>")
+        else:
+            color = f'<material name=""><color rgba={_numbers(part.color)}/></material>' if part.color else ""
+            lines.append(f"    <visual>{inside}{color}</visual>")
+    return lines
 
 
 def _shape(shape: Shape) -> str | None:
@@ -175,7 +207,9 @@ def _fixed_frames(model: Model, base: str | None) -> list[str]:
         parent = frame.parent
         joint = parent[6:] if parent.startswith("joint:") and parent[6:] not in joints else f"{name}_fixed"
         joints.add(joint)
-        lines += _link(name, _inertial(model, "world", frame.pose) if frame_name == base else [], [])
+        inertial = _inertial(model, "world", frame.pose) if frame_name == base else []
+        own = [c for c in model.collisions if c.link == frame_name and _has_own_link(model, c)]
+        lines += _link(name, [*inertial, *_shapes([], own, inverse_pose(frame.pose))])
         lines += [*_joint_lines(joint, "fixed", body_names[frame.body], name, frame.pose), "  </joint>"]
     if moved:
         message = f"to_urdf: the frames {', '.join(moved)} are not on their joints and are written as NAME_frame."

@@ -53,6 +53,7 @@ def make_live_scene(
     trace: str | Sequence[str] | None = None,
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
+    collisions: bool = False,
 ) -> dict[str, Any]:
     """Return the scene of a page that simulates a system from (q, qd) by itself; arguments as for ``sixd.view``."""
     require_system("view", system)
@@ -70,7 +71,7 @@ def make_live_scene(
     programs = make_programs(problem, method, turn)
     rehearsal = _rehearsal(numeric, setup, method, step, motion)
     near = None if rehearsal is None else _near(numeric, rehearsal)
-    scene = make_scene(numeric, near, q=setup.q[0], camera=camera, title=title)
+    scene = make_scene(numeric, near, q=setup.q[0], camera=camera, title=title, collisions=collisions)
     scene["leaves"] = near is not rehearsal
     scene["trajectories"] = []
     scene["kinematics"] = ""

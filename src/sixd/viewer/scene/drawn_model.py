@@ -1,7 +1,11 @@
-"""The model whose bodies a scene draws: that behind a system, or floating bodies for a system defined by energies."""
+"""The model whose bodies a scene draws: that behind a system, or floating bodies for a system defined by energies.
+
+Its shapes may be those for collisions.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -9,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.kinematics import body_poses
-from sixd.errors import ModelError
+from sixd.collision.convex import convex_collisions
+from sixd.errors import ModelError, ModelWarning
 from sixd.model.builder import ModelBuilder
 from sixd.model.joints import Free
 from sixd.model.model import Model
-from sixd.model.parts import Shape
+from sixd.model.parts import Shape, Visual
 from sixd.model.system import System, require_system
 from sixd.trajectory.labels import tree_behind
 
@@ -34,6 +39,17 @@ def drawn_model(system: Any) -> Model:
         )
     system.require_numeric("view")
     return _floating(system, bodies) if model is None else model
+
+
+def by_collisions(model: Model, notes: list[str]) -> Model:
+    """Return the model with its collision shapes to draw, meshes as their hulls; ``notes`` gains what is left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        convex = convex_collisions(model)
+    notes += [f"{n.where}: {n.message}" for n in convex.notes if n.code == "lost-mesh" and n not in model.notes]
+    if not model.collisions:
+        notes.append("The model has no collision shapes.")
+    return replace(model, visuals=tuple(Visual(c.body, c.shape, c.pose, name=c.name) for c in convex.collisions))
 
 
 def _floating(system: System, bodies: Iterable[Any]) -> Model:

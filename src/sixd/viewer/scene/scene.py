@@ -26,7 +26,7 @@ from sixd.model.system import System
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
-from sixd.viewer.scene.drawn_model import drawn_model
+from sixd.viewer.scene.drawn_model import by_collisions, drawn_model
 from sixd.viewer.scene.motions import ShownMotion, contact_points, pack, read_motions
 from sixd.viewer.scene.packing import Packed, finite_or_none, flat_list
 from sixd.viewer.scene.poses import display_turn, kinematics, reach, world_poses
@@ -43,10 +43,15 @@ def make_scene(
     names: Sequence[str] | None = None,
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
+    collisions: bool = False,
 ) -> dict[str, Any]:
-    """Return the scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,)."""
-    model = drawn_model(system)
+    """Return the scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,).
+
+    ``collisions``: with the collision shapes instead of the visual ones.
+    """
     notes: list[str] = []
+    model = drawn_model(system)
+    model = by_collisions(model, notes) if collisions else model
     motions = read_motions(system, trajectory, names, ghost, notes)
     shown = _configuration(system, q, motions, notes)
     turn = display_turn(model)
