@@ -76,9 +76,7 @@ class IteratedPair(NamedTuple):
         """The distance from the final states of both loops."""
         n, x_a, x_b = _apart_result(apart)
         deep = apart[-2] > 0
-        n, x_a, x_b = (
-            choose(deep, y, x) for x, y in zip((n, x_a, x_b), _overlap_result(overlap), strict=True)
-        )
+        n, x_a, x_b = (choose(deep, y, x) for x, y in zip((n, x_a, x_b), _overlap_result(overlap), strict=True))
         r_a, r_b = core_radius(self.kinds[0], problem.size_a), core_radius(self.kinds[1], problem.size_b)
         distance = (x_b - x_a) @ n - (r_a + r_b)
         x_a, x_b = x_a + n * r_a, x_b - n * r_b
@@ -157,7 +155,9 @@ def _overlap_start(kinds: tuple[str, str], problem: Problem, before: Array) -> A
     first, fine = _start_direction(kinds, problem, 0), _COARSE
     if kinds == _BOXES:
         first, fine = box_separation(problem.size_a, problem.size_b, problem.R, problem.t)[1], _CLOSE
-    return np.array([*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, fine, 1, *np.zeros(9), _FAR, *np.zeros(12), 0])
+    return np.array(
+        [*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, fine, 1, *np.zeros(9), _FAR, *np.zeros(12), 0]
+    )
 
 
 def _starts(kinds: tuple[str, str], problem: Problem) -> list[Array]:

@@ -33,9 +33,7 @@ FACING = 0.999  # cosine of the angle of a normal and a face's own, from which t
 _TOLERANCE = 1e-9  # m: by which the nearest points must be deeper than those kept to replace one
 
 
-def single(
-    size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array, nearest: Nearest
-) -> Manifold:
+def single(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array, nearest: Nearest) -> Manifold:
     """One point, between the nearest points."""
     middle = (nearest.point_a + nearest.point_b) / 2
     return Manifold(np.array([middle] * 4), np.array([-nearest.distance, UNUSED, UNUSED, UNUSED]), nearest.normal)

@@ -51,8 +51,6 @@ CLOSED: dict[tuple[str, str], PairDistance] = {
     **{(kind, "plane"): plane_and(kind) for kind in KINDS[: KINDS.index("plane")]},
 }
 _SOLIDS = KINDS[: KINDS.index("plane")]
-ITERATED = {
-    (a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED
-}
+ITERATED = {(a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED}
 PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED, **ITERATED}
 PAIRS |= {(b, a): swapped(f) for (a, b), f in PAIRS.items() if a != b}

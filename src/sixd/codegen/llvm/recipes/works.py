@@ -16,7 +16,7 @@ from sixd.codegen.llvm.recipes.lifetimes import placed
 from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
 from sixd.codegen.llvm.rows import Entries
 from sixd.trace.program import Program
-from sixd.trace.recipe import EachRow, ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in
+from sixd.trace.recipe import EachRow, ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in, reads_of
 
 # operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
 # take 1.25 times as long
@@ -109,6 +109,7 @@ class Works:
         self.rows = rows(self.code, type)
         self.names: dict[tuple[int, tuple[bool, ...]], str] = {}
         self.tables = 0
+        self.alias: dict[str, Value] = {}  # addresses of rows that arrays are, while works are done for a row
         for call in calls_in(recipe.works):
             is_table = isinstance(call, TableCall)
             if (is_table or not inlined(call.program)) and self._key(call) not in self.names:
@@ -171,6 +172,18 @@ class Works:
         k = bisect(self.blocks, entry) - 1
         return self.code.at(f"%memory{k}", (entry - self.blocks[k]) * self.type.bytes)
 
+    def place(self, name: str) -> Value:
+        """The address of an array: in the memory, or that of the row of another one that it is."""
+        return self.alias[name] if name in self.alias else self.at(self.start[name])
+
+    def value(self, name: str, j: int = 0) -> Value:
+        """The value of an entry of an array."""
+        if name not in self.alias:
+            return self.get(self.start[name] + j)
+        return self.code.load(
+            self.type, self.code.at(self.alias[name], j * self.type.bytes), f"align {self.type.bytes}"
+        )
+
     def get(self, entry: int) -> Value:
         """The value of an entry."""
         return self.code.load(self.type, self.at(entry), f"align {self.type.bytes}")
@@ -187,18 +200,20 @@ class Works:
     def write(self, k: int, name: str, record: Value | int) -> None:
         """Write an array of all rows to a record of array k of the function."""
         if self.count[name] >= _LONG and isinstance(self.rows, VectorRows):
-            self.rows.store_long(k, record, self.count[name], self.at(self.start[name]))
+            self.rows.store_long(k, record, self.count[name], self.place(name))
         else:
-            self.rows.store(k, record, self.count[name], lambda j: self.get(self.start[name] + j))
+            self.rows.store(k, record, self.count[name], lambda j: self.value(name, j))
 
     def copy(self, sources: tuple[str, ...], targets: tuple[str, ...], rows: Value | None = None) -> None:
         """Copy arrays, of these rows alone if given; those that are also targets are read before any is written."""
 
         def read(source: str, target: str) -> list[Value]:
-            new = [self.get(self.start[source] + j) for j in range(self.count[source])]
-            return new if rows is None else [rows.where(x, self.get(self.start[target] + j)) for j, x in enumerate(new)]
+            new = [self.value(source, j) for j in range(self.count[source])]
+            return new if rows is None else [rows.where(x, self.value(target, j)) for j, x in enumerate(new)]
 
-        pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if self.start[s] != self.start[t]]
+        pairs = [
+            (s, t) for s, t in zip(sources, targets, strict=True) if s in self.alias or self.start[s] != self.start[t]
+        ]
         early = {s: read(s, t) for s, t in pairs if s in targets}
         long = [(s, t) for s, t in pairs if self.count[s] >= _LONG and s not in early]
         for source, target in long:
@@ -211,7 +226,7 @@ class Works:
     def _copy_long(self, source: str, target: str, rows: Value | None) -> None:
         """Copy an array in a loop."""
         code, type, align = self.code, self.type, f"align {self.type.bytes}"
-        first, last = self.at(self.start[source]), self.at(self.start[target])
+        first, last = self.place(source), self.place(target)
 
         def one(entry: Value) -> None:
             new = code.load(type, code.at(first, entry * type.bytes), align)
@@ -221,7 +236,7 @@ class Works:
         code.repeat(code.const(self.count[source], WORD), one)
 
     def _call(self, call: ProgramCall) -> None:
-        sources, targets = ([self.at(self.start[name]) for name in names] for names in (call.inputs, call.outputs))
+        sources, targets = ([self.place(name) for name in names] for names in (call.inputs, call.outputs))
         name = self.names.get(self._key(call))
         if name is not None:
             self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
@@ -239,7 +254,7 @@ class Works:
                 self._clear(name)
 
         def one_row(row: Value) -> None:
-            at = [self.at(self.start[name]) for name in (*call.inputs, *call.outputs)]
+            at = [self.place(name) for name in (*call.inputs, *call.outputs)]
             for column, k in enumerate(moving):
                 at[k] = part(at[k], row, column)
             code.do(f"call void @{self.names[self._key(call)]}({', '.join(map(str, at))}, ptr %context)")
@@ -266,7 +281,7 @@ class Works:
         code, type = self.code, self.type
 
         def row_if_needed(row: Value) -> None:
-            flag = code.load(type, code.at(self.at(self.start[when]), row * type.bytes), f"align {type.bytes}")
+            flag = code.load(type, code.at(self.place(when), row * type.bytes), f"align {type.bytes}")
             needed, after = code.label("needed"), code.label("after")
             wanted = flag.compare("une", 0.0)
             code.do(f"br {code.any(wanted)}, label %{needed}, label %{after}")
@@ -287,21 +302,29 @@ class Works:
         ]
         part = self._parts(columns)
 
+        last = loop.works[-1] if loop.works else None
+        read = {name for work in loop.works for name in reads_of(work)}
+
         def one_row(row: Value, wanted: Value | None) -> None:
             for k, (source, name) in enumerate(zip(loop.sources, loop.rows_in, strict=True)):
-                first = part(self.at(self.start[source]), row, k)
-                self._move(first, self.at(self.start[name]), self.count[name])
+                self.alias[name] = part(self.place(source), row, k)
+            for k, (result, name) in enumerate(zip(loop.results, loop.outputs, strict=True), len(loop.sources)):
+                written_last = isinstance(last, ProgramCall) and result in last.outputs and result not in read
+                if wanted is None and written_last and loop.results.count(result) == 1:
+                    self.alias[result] = part(self.place(name), row, k)
             self.works(loop.works)
             for k, (result, name) in enumerate(zip(loop.results, loop.outputs, strict=True), len(loop.sources)):
-                first = part(self.at(self.start[name]), row, k)
-                self._move(self.at(self.start[result]), first, self.count[result], wanted)
+                if result not in self.alias or result in loop.rows_in:
+                    self._move(self.place(result), part(self.place(name), row, k), self.count[result], wanted)
+            for name in (*loop.rows_in, *loop.results):
+                self.alias.pop(name, None)
 
         self._over_rows(loop.rows, loop.when, one_row)
 
     def _clear(self, name: str) -> None:
         """Set an array to zero."""
         code, zero = self.code, self.code.const(0.0, self.type)
-        address = self.at(self.start[name])
+        address = self.place(name)
 
         def clear(entry: Value) -> None:
             code.do(f"store {zero}, {code.at(address, entry * self.type.bytes)}, align {self.type.bytes}")
@@ -317,10 +340,10 @@ class Works:
             self.put(code.const(0.0, self.type), self.start[loop.made])
         before, needed = code.block, None
         if loop.when:
-            needed = code.any(self.get(self.start[loop.when]).compare("une", 0.0))
+            needed = code.any(self.value(loop.when).compare("une", 0.0))
         if loop.rewinds:
             one = Type(self.type.kind)  # all rows have the same number
-            made = code.load(one, self.at(self.start[loop.made]), f"align {one.bytes}")
+            made = code.load(one, self.place(loop.made), f"align {one.bytes}")
             count = code.emit(WORD, f"fptosi {made} to i64")
             needed = count.compare("sgt", 0)
         code.do(f"br label %{again}" if needed is None else f"br {needed}, label %{again}, label %{after}")
@@ -328,9 +351,9 @@ class Works:
         iteration = code.emit(WORD, "phi")
         at = len(code.lines) - 1
         for tape, name in zip(loop.tape, loop.outputs, strict=False):
-            self._move(self.at(self.start[name]), self._record(tape, name, iteration), self.count[name])
+            self._move(self.place(name), self._record(tape, name, iteration), self.count[name])
         for tape, name in loop.rewinds:
-            self._move(self._record(tape, name, count - 1 - iteration), self.at(self.start[name]), self.count[name])
+            self._move(self._record(tape, name, count - 1 - iteration), self.place(name), self.count[name])
         self.works(loop.works)
         self.copy(loop.results, loop.outputs, self._runs(loop))
         following = iteration + 1
@@ -351,7 +374,7 @@ class Works:
 
     def _record(self, tape: str, name: str, k: Value) -> Value:
         """The address of an array in a tape, before iteration k."""
-        return self.code.at(self.at(self.start[tape]), k * (self.count[name] * self.type.bytes))
+        return self.code.at(self.place(tape), k * (self.count[name] * self.type.bytes))
 
     def _move(self, source: Value, target: Value, count: int, wanted: Value | None = None) -> None:
         """Copy so many entries, of the states that are ``wanted`` alone if given."""
@@ -367,9 +390,9 @@ class Works:
         """Which rows have not ended; None if no row ever does."""
         runs = None
         if loop.most > 1:
-            runs = self.get(self.start[loop.outputs[-1]]).compare("une", 1.0)
+            runs = self.value(loop.outputs[-1]).compare("une", 1.0)
         if loop.when:
-            wanted = self.get(self.start[loop.when]).compare("une", 0.0)
+            wanted = self.value(loop.when).compare("une", 0.0)
             runs = wanted if runs is None else runs & wanted
         return runs
 
@@ -401,7 +424,7 @@ class Works:
         self.copy(loop.results, loop.outputs, goes_on)
         count = self.get(parts) + 1.0
         self.put(count, parts)
-        flag = self.get(self.start[loop.outputs[-1]])
+        flag = self.value(loop.outputs[-1])
         ends = goes_on & (flag.compare("oeq", 1.0) | count.compare("oge", float(loop.most)))
         self.put(ends.where(1.0, code.const(0.0, self.type)), new)
         self.works(after)
@@ -432,5 +455,5 @@ class Works:
         for work in self.recipe.works:
             self.works([work])
             if guard in work.outputs:
-                bad = code.any(self.get(self.start[guard]).compare("une", 1.0))
+                bad = code.any(self.value(guard).compare("une", 1.0))
                 code.leave_if(bad, "leave")
