@@ -258,10 +258,22 @@ class VectorRows(RowAccess):
             parts = zip(rows, rows_of_tile(self.code, [get(first + j) for j in range(width)]), strict=True)
             store_rows(self.code, [(row, first * self.size, x) for row, x in parts], f"align {self.size}")
 
+    def load_long(self, k: int, record: Value | int, count: int, address: Value) -> None:
+        """Load the entries of a record of array k to an address, most of them in a loop."""
+        code, type = self.code, self.type
+        rows = self._rows(k, record, count)
+
+        def tile(first: Value, width: int) -> None:
+            starts = [code.at(row, first * self.size) for row in rows]
+            for j, x in enumerate(load_tile(code, starts, type, width, 0, self.size)):
+                code.do(f"store {x}, {code.at(address, (first + j) * type.bytes)}, align {type.bytes}")
+
+        self._tiles(count, tile)
+
     def store_long(self, k: int, record: Value | int, count: int, address: Value) -> None:
         """Store the entries at an address as a record of array k, most of them in a loop."""
         code, type = self.code, self.type
-        rows, lanes = self._rows(k, record, count), type.lanes
+        rows = self._rows(k, record, count)
 
         def tile(first: Value, width: int) -> None:
             entries = [code.load(type, code.at(address, (first + j) * type.bytes), f"align {type.bytes}")
@@ -269,6 +281,11 @@ class VectorRows(RowAccess):
             for row, x in zip(rows, rows_of_tile(code, entries), strict=True):
                 store_rows(code, [(code.at(row, first * self.size), 0, x)], f"align {self.size}")
 
+        self._tiles(count, tile)
+
+    def _tiles(self, count: int, tile: Callable[[Value, int], None]) -> None:
+        """Append the code of whole tiles, in a loop, and of the rest."""
+        code, lanes = self.code, self.type.lanes
         code.repeat(code.const(count // lanes, WORD), lambda n: tile(n * lanes, lanes))
         at = count // lanes * lanes
         for first, width in tiles(count - at, lanes):

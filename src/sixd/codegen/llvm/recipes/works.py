@@ -194,6 +194,9 @@ class Works:
 
     def read(self, k: int, name: str, record: Value | int = 0) -> None:
         """Read an array of all rows from a record of array k of the function."""
+        if self.count[name] >= _LONG and isinstance(self.rows, VectorRows):
+            self.rows.load_long(k, record, self.count[name], self.place(name))
+            return
         for j, value in enumerate(self.rows.load(k, record, self.count[name])):
             self.put(value, self.start[name] + j)
 

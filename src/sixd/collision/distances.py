@@ -1,0 +1,205 @@
+"""``sixd.distance`` and what stands on it: nearest points, contact points and collisions of a model's solids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.distance.clipping import UNUSED
+from sixd.collision.pair_code import DISTANCE, POINTS, pair_code
+from sixd.collision.pairs import CollisionPairs
+from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
+from sixd.engine.targets import cpu
+from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.model.manifold import require_unit_quaternions
+from sixd.model.model import Model, require_model
+from sixd.runtime.batch import Argument, prepare
+from sixd.spatial.scalar import Array, require_scalars
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Signed distances of pairs of collision shapes; the leading dimensions … are those of the batch.
+
+    distance : (…, n) [m], negative where two shapes overlap: minus the depth, the shortest way out.
+    point_a, point_b : (…, n, 3), the nearest points of the two surfaces, in the world [m].
+    normal : (…, n, 3), the unit vector from the first shape to the second.
+    pairs : the n pairs of names.
+    """
+
+    distance: Array
+    point_a: Array
+    point_b: Array
+    normal: Array
+    pairs: CollisionPairs
+
+    def nearest(self) -> tuple[str, str]:
+        """Return the names of the pair with the least distance, of all states."""
+        return self.pairs[int(np.argmin(self.distance.reshape(-1, len(self.pairs)).min(axis=0)))]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoints:
+    """Points at which pairs of collision shapes touch or overlap, up to four of a pair.
+
+    points : (…, n, 4, 3), in the middle between the two surfaces, in the world [m].
+    depths : (…, n, 4) [m], positive where the shapes overlap, negative where they are apart; -inf in unused slots.
+    normal : (…, n, 3), the unit vector from the first shape to the second.
+    pairs : the n pairs of names.
+    """
+
+    points: Array
+    depths: Array
+    normal: Array
+    pairs: CollisionPairs
+
+
+def distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str, Any] | None = None) -> Distances:
+    """Signed distances, nearest points and normals of pairs of collision shapes.
+
+    Parameters
+    ----------
+    q : (…, nq) configurations.
+    pairs : the result of ``collision_pairs``, or what that accepts as ``among``; None for all of its pairs.
+    placements : {shape: pose (…, 4, 4)}: placements of shapes that differ from the model's, in the frame of their body,
+        such as those of obstacles in the world. They are data: the code stays the same.
+
+    Returns
+    -------
+    ``Distances``: ``distance`` (…, n), ``point_a``, ``point_b``, ``normal`` (…, n, 3), ``pairs``.
+
+    Notes
+    -----
+    Spheres, capsules and planes with one another and with most other shapes have closed forms, exact to rounding. Other
+    pairs take GJK's algorithm while apart, to 1e-10 m, and a descent over directions where they overlap, whose result
+    is a local minimum of the depth in rare cases. Meshes are replaced by their hulls, see ``convex_collisions``.
+
+    >>> import numpy as np, sixd
+    >>> ball = sixd.Shape("sphere", (0.1,))
+    >>> arm = sixd.zoo.planar(2).with_collision("world", ball, sixd.placement((0, 2, 0)), name="ball")
+    >>> for link in arm.body_names:
+    ...     arm = arm.with_collision(link, ball)
+    >>> sixd.distance(arm, np.zeros(2), ("ball", "*")).distance.round(3)
+    array([1.8  , 2.036])
+    """
+    run = _Run("distance", model, q, pairs, placements)
+    rows = run.rows(DISTANCE)
+    return Distances(rows[..., 0], rows[..., 1:4], rows[..., 4:7], rows[..., 7:10], run.solids.names)
+
+
+def contact_points(
+    model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str, Any] | None = None
+) -> ContactPoints:
+    """Up to four points at which pairs of collision shapes touch, with depths; arguments as for ``distance``.
+
+    Flat shapes touch in several points: faces of boxes where they overlap, the ends of a capsule or the rim of a
+    cylinder on a plane. Others have one, between the nearest points.
+    """
+    run = _Run("contact_points", model, q, pairs, placements)
+    rows = run.rows(POINTS)
+    depths = rows[..., 12:16]
+    points = rows[..., :12].reshape(*rows.shape[:-1], 4, 3)
+    return ContactPoints(points, np.where(depths <= UNUSED, -np.inf, depths), rows[..., 16:], run.solids.names)
+
+
+def min_distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str, Any] | None = None) -> Any:
+    """The least signed distance (…) [m] of all pairs; arguments as for ``distance``.
+
+    Pairs whose bounds are farther apart than another pair's centres are left out, for whole vectors of
+    states. Infinite if there are no pairs.
+    """
+    run = _Run("min_distance", model, q, pairs, placements)
+    return run.rows(DISTANCE, "least")[..., 0].min(axis=-1, initial=np.inf)[()]
+
+
+def in_collision(
+    model: Model, q: Any, pairs: Any = None, *, margin: float = 0.0, placements: Mapping[str, Any] | None = None
+) -> Any:
+    """Whether any pair is nearer than ``margin`` [m], (…) bool; arguments as for ``distance``.
+
+    Pairs whose bounding spheres or boxes are farther apart than the margin are left out.
+    """
+    run = _Run("in_collision", model, q, pairs, placements)
+    require_scalars("in_collision: margin", margin)
+    if not isinstance(margin, (int, float, np.integer, np.floating)) or not math.isfinite(margin):
+        raise ScalarTypeError(f"in_collision: margin is {margin!r}, expected a finite number [m].")
+    return (run.rows(DISTANCE, "margin", float(margin))[..., 0] < margin).any(axis=-1)[()]
+
+
+class _Run:
+    """Arguments that are checked, and their results."""
+
+    def __init__(self, where: str, model: Model, q: Any, pairs: Any, placements: Mapping[str, Any] | None) -> None:
+        require_model(where, model)
+        model.require_numeric(where)
+        self.where, self.model = where, model
+        self.solids: SolidPairs = solid_pairs(where, model, pairs)
+        moved = self._moved(placements)
+        arguments = [Argument("q", q, (model.nq,), f"nq of model {model.name!r}")]
+        arguments += [Argument(f"the placement of {name!r}", T, (4, 4)) for name, T in moved.items()]
+        arrays, self.batch, kind = prepare(where, arguments)
+        if kind is object:
+            raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers.")
+        self.dtype, self.count = str(np.dtype(kind)), math.prod(self.batch)
+        require_unit_quaternions(where, model, "q", np.broadcast_to(arrays[0], (*self.batch, model.nq)))
+        self.q = self._flat(arrays[0], (model.nq,))
+        self.placed = self.solids.placements()[None]
+        if moved:
+            self.placed = np.repeat(self.placed, max(self.count, 1), axis=0)
+            index = {solid.name: k for k, solid in enumerate(self.solids.solids)}
+            for name, T in zip(moved, arrays[1:], strict=True):
+                _require_poses(where, name, T)
+                if name in index:
+                    self.placed[: self.count, index[name]] = self._flat(flat_pose(T @ self._own(name)), (12,))
+
+    def _moved(self, placements: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return the placements that were passed, of shapes of the model."""
+        if placements is None:
+            return {}
+        if not isinstance(placements, Mapping):
+            raise ScalarTypeError(f"{self.where}: placements is {placements!r}, expected {{shape: pose (…, 4, 4)}}.")
+        known = [c.name for c in self.model.collisions]
+        for name in placements:
+            if name not in known:
+                raise unknown_name(f"{self.where}: placements", "collision shape", name, known)
+        return placements
+
+    def _own(self, name: str) -> Array:
+        """Return the pose of the solid in the frame of its shape: the middle of a hull's vertices is its origin."""
+        shape = next(c for c in self.model.collisions if c.name == name)
+        solid = next(s for s in self.solids.solids if s.name == name)
+        own: Array = np.linalg.inv(np.asarray(shape.pose, dtype=float)) @ solid.pose
+        return own
+
+    def _flat(self, x: Array, core: tuple[int, ...]) -> Array:
+        """Return an array as (states, core) of the common dtype."""
+        whole = np.broadcast_to(x, (*self.batch, *core))
+        return np.ascontiguousarray(whole, self.dtype).reshape(self.count, *core)
+
+    def rows(self, what: str, guard: str = "", margin: float = np.inf) -> Array:
+        """Return what is computed of each pair (…, pairs, width)."""
+        solids = self.solids
+        code = pair_code(self.where, self.model, solids, what, guard, self.dtype, cpu) if solids.pairs else None
+        if code is None or not self.count:
+            width = 10 if what == DISTANCE else 19
+            return np.zeros((*self.batch, len(solids.pairs), width), self.dtype)
+        shared = [np.minimum(solids.bounds(), 1e16), np.array(min(margin, 1e15))] if guard else []
+        shared += [solids.sizes(kind) for kind in code.kinds]
+        inputs = [self.q, self.placed, *(x[None] for x in shared)]
+        (rows,) = code.run(np.ones(1), [np.asarray(x, self.dtype) for x in inputs])
+        return rows.reshape(*self.batch, *rows.shape[-2:])
+
+
+def _require_poses(where: str, name: str, T: Array) -> None:
+    """Raise unless these are poses (…, 4, 4)."""
+    R = np.asarray(T, dtype=float)[..., :3, :3]
+    good = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) < 1e-5 and (np.linalg.det(R) > 0).all()
+    if not good or np.abs(np.asarray(T, dtype=float)[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 0:
+        raise ShapeError(
+            f"{where}: the placement of {name!r} is no pose, expected (…, 4, 4) with a rotation matrix and the last row "
+            f"[0, 0, 0, 1]. See sixd.placement."
+        )

@@ -1,0 +1,244 @@
+"""Compiled code of pairs of solids: their placements, then one program, or loop, for each two kinds.
+
+A program is called for every pair of its kinds, in a loop over the rows of a table. Iterations of the GJK algorithm are
+loops within that. So code grows with the kinds, and data with the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.distance.closed_forms import Nearest
+from sixd.algorithms.distance.gjk import IteratedPair, Problem
+from sixd.algorithms.distance.manifolds import CONTACTS
+from sixd.algorithms.distance.pairs import CLOSED, ITERATED
+from sixd.algorithms.kinematics import body_poses
+from sixd.body_marks import listening
+from sixd.collision.solids import PairGroup, SolidPairs, flat_pose, pair_groups
+from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.engine.targets import CodeTarget
+from sixd.gc_pause import PAUSED
+from sixd.model.memo import known_of
+from sixd.model.model import Model
+from sixd.slow_work import watched
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
+from sixd.trace.program import Program, trace
+from sixd.trace.recipe import Recipe, Shape
+from sixd.trace.stages import Into, Rows, Stages
+
+WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
+DISTANCE, POINTS = "distance", "points"  # what is computed of each pair
+WIDTHS = {DISTANCE: 10, POINTS: 19}
+_POSE: Shape = (12,)
+
+
+class PairCode:
+    """Code (q, placements, sizes …) -> rows (pairs, width); ``kinds`` is the order of the sizes."""
+
+    def __init__(self, model: Model, solids: SolidPairs, what: str, guard: str, dtype: str, target: CodeTarget) -> None:
+        self.kinds = solids.kinds
+        recipe = pair_recipe(model, solids, what, guard, dtype)
+        self.recipe = recipe
+        self.run: Any = make_rollout(recipe, recipe_key(recipe, dtype), what, guard, model.name, dtype, target)
+
+
+def pair_code(
+    where: str, model: Model, solids: SolidPairs, what: str, guard: str, dtype: str, target: CodeTarget
+) -> PairCode:
+    """Return the code for these pairs, made at the first call and kept with the model."""
+    memo = known_of(model)
+    key = "pair code", solids.key, what, guard, dtype, target
+    code: Any = memo.get(key)
+    if code is None:
+        with watched(f"compiling {where} for {model.name!r}"), PAUSED:
+            code = memo.setdefault(key, PairCode(model, solids, what, guard, dtype, target))
+    return code
+
+
+def pair_recipe(model: Model, solids: SolidPairs, what: str, guard: str, dtype: str) -> Recipe:
+    """Return the recipe (q, placements (n, 12), bounds (n, 4), margin, sizes …) -> "pairs" (pairs, width).
+
+    ``guard``: "" for all pairs; "margin" for those whose bounding spheres are nearer than the margin; "least" for those
+    that may be the nearest. The distance of others is that of their spheres.
+    """
+    n, inputs = len(solids.solids), {"q": (model.nq,), "placements": (len(solids.solids), 12)}
+    if guard:
+        inputs |= {"bounds": (n, 4), "margin": ()}
+    inputs |= {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
+    stages = Stages(dtype)
+    given = {name: stages.input(name, shape) for name, shape in inputs.items()}
+    with listening(stages.graph):
+        result = _PairStages(stages, model, solids, what, given).pairs(guard)
+    (name,) = stages.store({"pairs": result})
+    return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=(name,))
+
+
+class _PairStages:
+    """The calls of a recipe."""
+
+    def __init__(self, stages: Stages, model: Model, solids: SolidPairs, what: str, given: dict[str, Any]) -> None:
+        self.stages, self.solids, self.what, self.given = stages, solids, what, given
+        n = len(solids.solids)
+        bodies = stages(trace(partial(_bodies, model), {"q": (model.nq,)}, stages.graph.dtype), given["q"])
+        rows = Rows(bodies, [solid.body for solid in solids.solids]), Rows(given["placements"], range(n))
+        self.frames = stages.each(self._traced(_composed, _POSE, _POSE), *rows, into=[Into(n, range(n))])
+
+    def _traced(self, function: Callable[..., Any], *shapes: Shape) -> Program:
+        return trace(function, {f"x{k}": shape for k, shape in enumerate(shapes)}, self.stages.graph.dtype)
+
+    def pairs(self, guard: str) -> Array:
+        """Return the rows of all pairs."""
+        count = len(self.solids.pairs)
+        result: Any = np.zeros((count, WIDTHS[self.what]))
+        flags = None
+        if guard:
+            gaps = self._gaps()
+            limit = self.given["margin"]
+            if guard == "least":
+                limit = minimum(limit, self._least_upper_bound())
+            (limit,) = self.stages.kept(limit)
+            near = self._traced(lambda gap, limit: where(gap[0] <= limit, 1, 0), (1,), ())
+            flags = self.stages.each(near, Rows(gaps, range(count)), limit, into=[Into(count, range(count))])
+            far = self._traced(lambda gap: np.array([gap[0], *np.zeros(WIDTHS[self.what] - 1)]), (1,))
+            result = self.stages.each(far, Rows(gaps, range(count)), into=[Into(count, range(count))])
+        for group in pair_groups(self.solids, WRITTEN):
+            result = self._group(group, result, flags)
+        return result
+
+    def _group(self, group: PairGroup, result: Array, flags: Any) -> Array:
+        """Return the rows with those of a group."""
+        sizes = []
+        for kind, indices in zip(group.kinds, (group.first, group.second), strict=True):
+            own = self.solids.of_kind(kind)
+            array = self.given[f"sizes {self.solids.kinds.index(kind)}"]
+            sizes.append(Rows(array, [own.index(i) for i in indices]))
+        rows = sizes[0], Rows(self.frames, group.first), sizes[1], Rows(self.frames, group.second)
+        when = None if flags is None else self._part(flags, group.numbers)
+        one = self._iterated if (group.kinds[0][0], group.kinds[1][0]) in ITERATED else self._closed
+        return self.stages.each_row(partial(one, group), *rows, into=[(result, group.numbers)], when=when)[0]
+
+    def _part(self, flags: Any, numbers: tuple[int, ...]) -> Any:
+        """Return some entries of an array."""
+        n = len(numbers)
+        if numbers == tuple(range(len(self.solids.pairs))):
+            return flags
+        copy = self._traced(lambda x: x[0], (1,))
+        return self.stages.each(copy, Rows(flags.reshape(-1, 1), numbers), into=[Into(n, range(n))])
+
+    def _closed(self, group: PairGroup, *arrays: Any) -> tuple[Any]:
+        """Return the row of a pair with a closed form."""
+        function = WRITTEN[group.kinds[0][0], group.kinds[1][0]]
+
+        def row(*arguments: Array) -> Array:
+            return self._row(group, function(*_unpacked(arguments)), arguments)
+
+        return (self._call(("closed", group.kinds, group.swapped), row, *arrays),)
+
+    def _iterated(self, group: PairGroup, *arrays: Any) -> tuple[Any]:
+        """Return the row of a pair whose distance is iterated."""
+        pair, stages, key = ITERATED[group.kinds[0][0], group.kinds[1][0]], self.stages, group.kinds
+        R, t = self._call(("problem", key), lambda *x: pair.problem(*_unpacked(x))[2:], *arrays)
+        known = arrays[0], arrays[2], R, t
+        states: list[Any] = [np.zeros(0)]
+        for number, loop in enumerate(pair.loops):
+            state, needed = self._call(
+                ("start", number, key),
+                lambda a, b, R, t, before, loop=loop: (loop.start(Problem(a, b, R, t), before), loop.needed(before)),
+                *known, states[-1],
+            )  # fmt: skip
+
+            def iterate(state: Any, _: Any, number: int = number, loop: Any = loop) -> tuple[Any, ...]:
+                after = self._call(
+                    ("iteration", number, key),
+                    lambda a, b, R, t, s: loop.iteration(Problem(a, b, R, t), s), *known, state,
+                )  # fmt: skip
+                return after, after[-1]
+
+            states.append(stages.repeat(iterate, state, 0.0, most=loop.most, when=needed if number else None)[0])
+
+        def row(size_a: Array, a: Array, size_b: Array, b: Array, R: Array, t: Array, *states: Array) -> Array:
+            nearest = pair.result(Problem(size_a, size_b, R, t), *states, a[:9].reshape(3, 3), a[9:])
+            return self._row(group, nearest, (size_a, a, size_b, b))
+
+        return (self._call(("result", key, group.swapped), row, *arrays, R, t, *states[1:]),)
+
+    def _row(self, group: PairGroup, nearest: Nearest, arguments: tuple[Array, ...]) -> Array:
+        """Return what is computed of a pair: distance, points and normal; or contact points, depths and normal."""
+        sign = -1 if group.swapped else 1
+        if self.what == POINTS:
+            contacts = CONTACTS[group.kinds[0][0], group.kinds[1][0]]
+            manifold = contacts(*_unpacked(arguments), nearest)
+            return np.concatenate([np.ravel(manifold.points), manifold.depths, manifold.normal * sign])
+        points = (nearest.point_b, nearest.point_a) if group.swapped else (nearest.point_a, nearest.point_b)
+        return np.array([nearest.distance, *points[0], *points[1], *(nearest.normal * sign)])
+
+    def _call(self, key: Any, function: Callable[..., Any], *arrays: Any) -> Any:
+        """Return the results of a function of arrays by a call."""
+        return self.stages(self._traced(function, *map(np.shape, arrays)), *arrays)
+
+    # bounds ----------------------------------------------------------------------------------------
+
+    def _gaps(self) -> Any:
+        """Return lower bounds (pairs, 1) of distances: of the bounding spheres, and of the bounding boxes along the line
+        of their centres; minus infinity for endless solids."""
+
+        def gap(a: Array, b: Array, s: Array, t: Array) -> Array:
+            d, reach = b[9:] - a[9:], s[3] + t[3]
+            length = sqrt(d @ d)
+            n = d * (1 / where(length > 0, length, 1))
+            boxes = length
+            for frame, half in ((a, s), (b, t)):
+                for x, y in zip(frame[:9].reshape(3, 3).T @ n, half[:3], strict=True):
+                    boxes = boxes - absolute(x) * y
+            return np.array([where(reach < _ENDLESS, maximum(length - reach, boxes), -_ENDLESS)])
+
+        return self._of_pairs(gap, 1)
+
+    def _least_upper_bound(self) -> Scalar:
+        """Return the least distance of the origins of two solids of a pair, which are inside of them."""
+
+        def upper(a: Array, b: Array, s: Array, t: Array) -> Array:
+            d = a[9:] - b[9:]
+            return np.array([where(s[3] + t[3] < _ENDLESS, sqrt(d @ d), _ENDLESS)])
+
+        bounds = self._of_pairs(upper, 1)
+        return _least([bounds[k, 0] for k in range(len(self.solids.pairs))])
+
+    def _of_pairs(self, function: Callable[..., Any], width: int) -> Any:
+        first, second = zip(*self.solids.pairs, strict=True)
+        bounds, count = self.given["bounds"], len(self.solids.pairs)
+        rows = [Rows(self.frames, first), Rows(self.frames, second), Rows(bounds, first), Rows(bounds, second)]
+        program = self._traced(function, _POSE, _POSE, (4,), (4,))
+        return self.stages.each(program, *rows, into=[Into(count, range(count))])
+
+
+_ENDLESS = 1e15  # m: radii from here on are those of endless solids
+
+
+def _least(numbers: list[Any]) -> Any:
+    least = numbers[0]
+    for x in numbers[1:]:
+        least = minimum(least, x)
+    return least
+
+
+def _bodies(model: Model, q: Array) -> Array:
+    """The placements (nb + 1, 12) of the world and of all bodies."""
+    world = flat_pose(np.eye(4, dtype=int))
+    return np.array([world, *(flat_pose(T) for T in body_poses(model, q))])
+
+
+def _composed(body: Array, own: Array) -> Array:
+    """The placement in the world of a solid with a placement in its body."""
+    E = body[:9].reshape(3, 3)
+    return np.concatenate([np.ravel(E @ own[:9].reshape(3, 3)), body[9:] + E @ own[9:]])
+
+
+def _unpacked(arguments: tuple[Array, ...]) -> tuple[Any, ...]:
+    """The arguments of a pair's distance from sizes and placements."""
+    size_a, a, size_b, b = arguments[:4]
+    return size_a, a[:9].reshape(3, 3), a[9:], size_b, b[:9].reshape(3, 3), b[9:]

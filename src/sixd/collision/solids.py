@@ -1,0 +1,190 @@
+"""The solids of a model's collision shapes as arrays: kinds, sizes, placements and bodies.
+
+Sizes are data, not part of compiled code: solids of one kind differ by their numbers alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sixd.algorithms.distance.supports import bounding_radius
+from sixd.collision.convex import convex_collisions
+from sixd.collision.pairs import CollisionPairs, collision_pairs
+from sixd.errors import ModelError, ModelWarning
+from sixd.model.memo import remember
+from sixd.model.model import Model
+from sixd.model.parts import Collision
+from sixd.spatial.scalar import Array
+
+# numbers of vertices of hulls that share code: a hull with fewer repeats its last vertex
+_VERTICES = (8, 16, 32, 64)
+_ENDLESS = ("plane", "height_field")  # kinds without a bounding sphere
+
+Kind = tuple[str, tuple[int, ...]]  # of a solid, and the shape of its array of sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A collision shape as arrays: ``size`` as ``algorithms/distance`` has it, in one array; ``pose`` (4, 4) in the
+    frame of its body; ``bounds`` (4,) [m]: half the sides of a box, and the radius of a ball, about its origin that
+    contain it, infinite for half spaces."""
+
+    name: str
+    body: int
+    kind: Kind
+    size: Array
+    pose: Array
+    bounds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SolidPairs:
+    """Solids, and pairs of their indices with their names."""
+
+    solids: tuple[Solid, ...]
+    pairs: tuple[tuple[int, int], ...]
+    names: CollisionPairs
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the solids, each once."""
+        return tuple(dict.fromkeys(solid.kind for solid in self.solids))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What compiled code depends on besides the model: bodies, kinds and pairs."""
+        return tuple((s.body, s.kind) for s in self.solids), self.pairs
+
+    def of_kind(self, kind: Kind) -> list[int]:
+        """Return the indices of the solids of a kind."""
+        return [k for k, solid in enumerate(self.solids) if solid.kind == kind]
+
+    def sizes(self, kind: Kind) -> Array:
+        """Return the sizes (n, …) of the solids of a kind."""
+        return np.array([self.solids[k].size for k in self.of_kind(kind)])
+
+    def placements(self) -> Array:
+        """Return rotations, by rows, and positions (n, 12) of the solids in the frames of their bodies."""
+        return np.array([flat_pose(solid.pose) for solid in self.solids]).reshape(-1, 12)
+
+    def bounds(self) -> Array:
+        """Return the bounds (n, 4) of the solids."""
+        return np.array([solid.bounds for solid in self.solids]).reshape(-1, 4)
+
+
+def flat_pose(T: Array) -> Array:
+    """Return the rotation, by rows, and the position (…, 12) of poses (…, 4, 4)."""
+    return np.concatenate([T[..., :3, :3].reshape(*T.shape[:-2], 9), T[..., :3, 3]], axis=-1)
+
+
+def solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
+    """Return the solids of pairs: ``collision_pairs`` of a model, or what that accepts as ``among``.
+
+    Meshes are replaced by their hulls, with a warning if that changes much. Shapes whose meshes are missing are left
+    out, with a warning.
+    """
+    try:
+        hash(pairs)
+    except TypeError:
+        return _solid_pairs(where, model, pairs)
+    return remember(model, ("solid pairs", pairs), lambda: _solid_pairs(where, model, pairs))
+
+
+def _solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
+    if not model.collisions:
+        raise ModelError(
+            f"{where}: model {model.name!r} has no collision shapes, expected some. Add them by "
+            f"model.with_collision(body, sixd.Shape('sphere', (0.1,))), or load a file that has them."
+        )
+    names = pairs if isinstance(pairs, CollisionPairs) else collision_pairs(model, pairs)
+    wanted = dict.fromkeys(name for pair in names for name in pair)
+    convex = _convex(model, wanted)
+    kept = CollisionPairs(pair for pair in names if pair[0] in convex and pair[1] in convex)
+    solids = tuple(_solid(convex[name]) for name in wanted if name in convex)
+    index = {solid.name: k for k, solid in enumerate(solids)}
+    return SolidPairs(solids, tuple((index[a], index[b]) for a, b in kept), kept)
+
+
+def _convex(model: Model, names: Iterable[str]) -> Mapping[str, Collision]:
+    """Return the collision shapes of these names, meshes replaced by hulls; without those that cannot be read."""
+    some = replace(model, collisions=tuple(c for c in model.collisions if c.name in set(names)))
+    if any(c.shape.kind == "mesh" for c in some.collisions):
+        some = convex_collisions(some)
+    missing = [name for name in names if name not in {c.name for c in model.collisions}]
+    if missing:
+        raise ModelError(f"collision: {missing[0]!r} is no collision shape of model {model.name!r}.")
+    return {c.name: c for c in some.collisions}
+
+
+def _solid(c: Collision) -> Solid:
+    """Return a shape as arrays."""
+    shape, pose = c.shape, np.array(c.pose, dtype=float)
+    if shape.kind == "hull":
+        vertices = np.asarray(shape.vertices, dtype=float)
+        if len(vertices) > _VERTICES[-1]:
+            from sixd.geometry.hulls import convex_hull
+
+            hull = convex_hull(shape)
+            message = f"{c.name} has {len(vertices)} vertices, {len(hull.vertices)} are used: it is up to"
+            warnings.warn(f"{message} {1e3 * hull.deviation:.3g} mm larger.", ModelWarning, stacklevel=4)
+            vertices = hull.vertices
+        middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2  # bounding spheres are about the origin
+        count = next(n for n in _VERTICES if n >= len(vertices))
+        size = np.concatenate([vertices, np.repeat(vertices[-1:], count - len(vertices), axis=0)]) - middle
+        pose[:3, 3] = pose[:3, 3] + pose[:3, :3] @ middle
+    elif shape.kind == "height_field":
+        raise ModelError(
+            f"collision: {c.name!r} is a height field, whose distances from solids are not known. Leave its pairs out."
+        )
+    else:
+        size = np.array(shape.size, dtype=float)
+    return Solid(c.name, c.body, (shape.kind, size.shape), size, pose, _bounds(shape.kind, size))
+
+
+def _bounds(kind: str, size: Array) -> Array:
+    """Return the bounds of a solid: see :class:`Solid`."""
+    if kind in _ENDLESS:
+        return np.full(4, np.inf)
+    if kind == "hull":
+        half = np.abs(size).max(axis=0)
+    elif kind == "sphere":
+        half = np.repeat(size, 3)
+    elif kind in ("capsule", "cylinder", "cone"):
+        radius, length = size
+        ends = {"capsule": length / 2 + radius, "cylinder": length / 2, "cone": length * 3 / 4}
+        half = np.array([radius, radius, ends[kind]])
+    else:
+        half = size / 2 if kind == "box" else size
+    return np.append(half, float(bounding_radius(kind, size)))
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """Pairs of the same two kinds: the indices of their first and second solids, and their numbers. ``swapped``: the
+    pair of users has the second solid first."""
+
+    kinds: tuple[Kind, Kind]
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    numbers: tuple[int, ...]
+    swapped: bool
+
+
+def pair_groups(solids: SolidPairs, table: Collection[tuple[str, str]]) -> list[PairGroup]:
+    """Return the pairs by their kinds, in the order in which a table has these."""
+    members: dict[tuple[tuple[Kind, Kind], bool], list[int]] = {}
+    for number, (i, j) in enumerate(solids.pairs):
+        a, b = solids.solids[i].kind, solids.solids[j].kind
+        swapped = (a[0], b[0]) not in table or (a[0] == b[0] and b[1] < a[1])
+        members.setdefault(((b, a) if swapped else (a, b), swapped), []).append(number)
+    groups = []
+    for (kinds, swapped), numbers in members.items():
+        columns = tuple(tuple(solids.pairs[n][side] for n in numbers) for side in (0, 1))
+        first, second = columns[::-1] if swapped else columns
+        groups.append(PairGroup(kinds, first, second, tuple(numbers), swapped))
+    return groups
