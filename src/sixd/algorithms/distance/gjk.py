@@ -10,7 +10,7 @@ Iterations are functions of arrays of a fixed size, whose last entry is 1 when t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,13 @@ from sixd.algorithms.distance.boxes import box_separation
 from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius, support_core
-from sixd.algorithms.distance.vectors import TINY, X, choose, direction
+from sixd.algorithms.distance.vectors import X, choose, direction
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
 
 _CLOSE = 1e-14  # part of v · v by which the distance may still fall when an iteration ends
 _TOUCHING = 1e-16  # part of w · w below which v · v counts as overlap
 _BOXES = ("box", "box")
+_STARTS = 7
 MOST = 60
 MOST_DESCENT = 1500
 _STILL = 1e-14  # part of the size of C by which h must fall for a descent to go on
@@ -35,16 +36,20 @@ _COARSE = 1e-2  # the same as _CLOSE and _STILL, until a descent is near its end
 _COARSE_STILL = 1e-3
 _PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
 _FAR = 1e30
+_BOX_TOUCHING = 1e-9  # part of the size below which the distance of boxes counts as overlap
 _OUTSIDE = 0.05  # δ as a part of the size of C, in addition to half the depth
 
 
 class Problem(NamedTuple):
-    """Two solids, the second with the rotation R (3, 3) and position t (3,) in the axes of the first."""
+    """Two solids, the second with the rotation R (3, 3) and position t (3,) in the axes of the first; a ``guess`` of the
+    normal (3,), and a ``shift`` (3,) that is part of t: boxes that overlap are moved apart along their normal."""
 
     size_a: Array
     size_b: Array
     R: Array
     t: Array
+    guess: Array
+    shift: Array
 
 
 class Loop(NamedTuple):
@@ -59,7 +64,7 @@ class Loop(NamedTuple):
 
 
 class IteratedPair(NamedTuple):
-    """The distance of two kinds of solids by two loops: for cores apart, then for cores that overlap.
+    """The distance of two kinds of solids by loops: for cores apart, then, except for boxes, for cores that overlap.
 
     ``problem`` makes the arguments of the loops from those of a pair, ``result`` the distance from their final states.
     Called with numbers, an object runs the loops.
@@ -70,15 +75,25 @@ class IteratedPair(NamedTuple):
 
     def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Problem:
         """The arguments of the loops."""
-        return Problem(np.asarray(size_a), np.asarray(size_b), E_a.T @ E_b, E_a.T @ (p_b - p_a))
+        R, t = E_a.T @ E_b, E_a.T @ (p_b - p_a)
+        sizes = np.asarray(size_a), np.asarray(size_b)
+        if self.kinds != _BOXES:
+            return Problem(*sizes, R, t, direction(t, X), np.zeros(3))
+        gap, n = box_separation(*sizes, R, t)
+        size = bounding_radius("box", size_a) + bounding_radius("box", size_b)
+        shift = n * where(gap < size * _BOX_TOUCHING, size * _OUTSIDE - gap, 0)
+        return Problem(*sizes, R, t + shift, n, shift)
 
-    def result(self, problem: Problem, apart: Array, overlap: Array, E_a: Array, p_a: Array) -> Nearest:
-        """The distance from the final states of both loops."""
-        n, x_a, x_b = _apart_result(apart)
-        deep = apart[-2] > 0
-        n, x_a, x_b = (
-            choose(deep, y, x) for x, y in zip((n, x_a, x_b), _overlap_result(overlap), strict=True)
-        )
+    def result(self, problem: Problem, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
+        """The distance from the final states of all loops."""
+        found = Simplex.read(states[0][:27])
+        n, x_a, x_b = direction(-found.v, problem.guess), found.x, found.x - found.v
+        if self.kinds == _BOXES:
+            n = choose(problem.shift @ problem.shift > 0, problem.guess, n)
+            x_b = x_b - problem.shift
+        else:
+            deep, best = states[0][-2] > 0, states[1][_BEST]
+            n, x_a, x_b = (choose(deep, best[3 * k : 3 * k + 3], x) for k, x in enumerate((n, x_a, x_b)))
         r_a, r_b = core_radius(self.kinds[0], problem.size_a), core_radius(self.kinds[1], problem.size_b)
         distance = (x_b - x_a) @ n - (r_a + r_b)
         x_a, x_b = x_a + n * r_a, x_b - n * r_b
@@ -94,17 +109,15 @@ class IteratedPair(NamedTuple):
                 if state[-1]:
                     break
             states.append(state)
-        return self.result(problem, *states[1:], E_a, p_a)
+        return self.result(problem, states[1:], E_a, p_a)
 
 
 def iterated(kind_a: str, kind_b: str) -> IteratedPair:
     """The distance of two kinds of solids by their support functions."""
     kinds = kind_a, kind_b
     apart = Loop(_apart_start, lambda *x: _apart_iteration(kinds, *x), lambda _: 1, MOST)
-    overlap = Loop(
-        lambda *x: _overlap_start(kinds, *x), lambda *x: _overlap_iteration(kinds, *x), lambda s: s[-2], MOST_DESCENT
-    )
-    return IteratedPair(kinds, (apart, overlap))
+    overlap = Loop(_overlap_start, lambda *x: _overlap_iteration(kinds, *x), lambda s: s[-2], MOST_DESCENT)
+    return IteratedPair(kinds, (apart,) if kinds == _BOXES else (apart, overlap))
 
 
 def _support(kinds: tuple[str, str], problem: Problem, u: Array) -> tuple[Array, Array]:
@@ -118,8 +131,7 @@ def _support(kinds: tuple[str, str], problem: Problem, u: Array) -> tuple[Array,
 
 
 def _apart_start(problem: Problem, before: Array) -> Array:
-    v = choose(problem.t @ problem.t > TINY, -problem.t, X)
-    return np.array([*Simplex.empty(v).entries, 0, 0])
+    return np.array([*Simplex.empty(-problem.guess).entries, 0, 0])
 
 
 def _apart_iteration(kinds: tuple[str, str], problem: Problem, state: Array) -> Array:
@@ -140,11 +152,6 @@ def where_not(condition: Any) -> Any:
     return where(condition, 0, 1) > 0
 
 
-def _apart_result(state: Array) -> tuple[Array, Array, Array]:
-    found = Simplex.read(state[:27])
-    return direction(-found.v, X), found.x, found.x - found.v
-
-
 # overlap -----------------------------------------------------------------------------------------
 
 # entries of the state after those of the simplex
@@ -153,30 +160,18 @@ _BEST, _BEST_H = slice(34, 43), 43  # normal, point of a, point of b
 _HISTORY = slice(44, 56)
 
 
-def _overlap_start(kinds: tuple[str, str], problem: Problem, before: Array) -> Array:
-    first, fine = _start_direction(kinds, problem, 0), _COARSE
-    if kinds == _BOXES:
-        first, fine = box_separation(problem.size_a, problem.size_b, problem.R, problem.t)[1], _CLOSE
-    return np.array([*Simplex.empty(-first).entries, *np.zeros(3), _FAR, 0, fine, 1, *np.zeros(9), _FAR, *np.zeros(12), 0])
+def _overlap_start(problem: Problem, before: Array) -> Array:
+    zeros = np.zeros(12)
+    return np.array([*Simplex.empty(-problem.guess).entries, *zeros[:3], _FAR, 0, _COARSE, 1, *zeros[:9], _FAR, *zeros, 0])
 
 
-def _starts(kinds: tuple[str, str], problem: Problem) -> list[Array]:
-    """Directions from which descents start: that of the centres, and the axes of both solids. That of boxes is known
-    when the loop starts."""
-    if kinds == _BOXES:
-        return [X]
-    t = problem.t
+def _start_direction(problem: Problem, k: Scalar) -> Array:
+    """The direction from which descent k starts: that of the centres, then the axes of both solids."""
     axes = [*np.eye(3), *problem.R.T]
-    turned = [a * where(a @ t < 0, -1, 1) for a in axes]
-    return [direction(t, X), *turned]
-
-
-def _start_direction(kinds: tuple[str, str], problem: Problem, k: Scalar) -> Array:
-    starts = _starts(kinds, problem)
-    n = starts[-1]
-    for i in reversed(range(len(starts) - 1)):
-        n = choose(k < i + 0.5, starts[i], n)
-    return n
+    n = problem.guess
+    for i, axis in enumerate(axes):
+        n = choose(k > i + 0.5, axis, n)
+    return n * where(n @ problem.t < 0, -1, 1)
 
 
 def _overlap_iteration(kinds: tuple[str, str], problem: Problem, state: Array) -> Array:
@@ -220,12 +215,12 @@ def _overlap_iteration(kinds: tuple[str, str], problem: Problem, state: Array) -
     fine = where(leaves, _COARSE, maximum(finer, _CLOSE * 0.5))
     cleared = leaves | refines | too_high
     history = choose(cleared, np.zeros(12), choose(again, history, state[_HISTORY]))
-    v = choose(leaves, -_start_direction(kinds, problem, k), choose(again, -guess, -u))
+    v = choose(leaves, -_start_direction(problem, k), choose(again, -guess, -u))
     v = choose(too_high, -last, v)
     kept = Simplex(old.W, old.P, old.used * where(leaves, 0, 1), v, old.x)
     entries = choose(ends | too_high, kept.entries, new.entries)
     lowest = where(leaves, _FAR, where(again, h, lowest))
-    done = where(leaves & (k > len(_starts(kinds, problem)) - 0.5), 1, 0)
+    done = where(leaves & (k > _STARTS - 0.5), 1, 0)
     fresh = where(ends | too_high, 1, 0)
     return np.array([*entries, *y, lowest, k, fine, fresh, *best, best_h, *history, done])
 
@@ -251,8 +246,3 @@ def _accelerated(n: Array, u: Array, history: Array) -> tuple[Array, Array]:
     step = choose(grows, r * -_STRIDE, step)
     step = step * where(step @ step < 0.1, 1, 0)
     return direction(u - step, X), np.array([*u, *r, *du1, *dr1])
-
-
-def _overlap_result(state: Array) -> tuple[Array, Array, Array]:
-    best = state[_BEST]
-    return best[:3], best[3:6], best[6:]
