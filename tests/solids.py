@@ -47,7 +47,6 @@ def evaluated(function, kinds, arguments):
     return trace(lambda *xs: tuple(function(*xs)), shapes_of(kinds)).evaluate(*arguments)
 
 
-
 def run_loops(pair, arguments):
     """The results of an iterated pair on a batch, the number of iterations of each state in each loop, and the number
     of operations of an iteration of the last loop."""
@@ -57,10 +56,12 @@ def run_loops(pair, arguments):
         sizes = {f"part {k}": slot.shape for k, slot in enumerate(traced.outputs)}
         state, states, counts = np.zeros((len(arguments[2]), 1)), [], []
         for loop in pair.loops:
-            needed = np.broadcast_to(loop.needed(state.T), len(state))
-            state = _of_problem(loop.start, sizes, {"before": state.shape[1:]}).evaluate(*problem, state)[0]
+            needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(state))
+            start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
+            state = start.evaluate(*problem)[0]
             state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
-            step = _of_problem(loop.iteration, sizes, {"state": state.shape[1:]})
+            whole = {**sizes, "state": state.shape[1:]}
+            step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), whole)
             active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
             for _ in range(loop.most):
                 if not len(active):
@@ -74,7 +75,3 @@ def run_loops(pair, arguments):
         n = len(sizes)
         last = trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), shapes)
         return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
-
-
-def _of_problem(function, sizes, more):
-    return trace(lambda *xs: function(Problem(*xs[:-1]), xs[-1]), {**sizes, **more})

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sixd.algorithms.distance.points import PointDistance
 from sixd.algorithms.distance.supports import core_radius, support_center
 from sixd.algorithms.distance.vectors import X, choose, cross, direction, length_and_direction, perpendicular

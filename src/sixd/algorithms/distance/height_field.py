@@ -86,9 +86,7 @@ def nearest_on_triangle(a: Array, b: Array, c: Array, x: Array) -> Array:
 
 def _is_over(a: Array, b: Array, c: Array, x: Array) -> Any:
     """Whether x is above or below a triangle, seen along z."""
-    left = [
-        (q[0] - p[0]) * (x[1] - p[1]) - (q[1] - p[1]) * (x[0] - p[0]) >= 0 for p, q in ((a, b), (b, c), (c, a))
-    ]
+    left = [(q[0] - p[0]) * (x[1] - p[1]) - (q[1] - p[1]) * (x[0] - p[0]) >= 0 for p, q in ((a, b), (b, c), (c, a))]
     return left[0] & left[1] & left[2]
 
 
