@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from sixd.algorithms.distance.gjk import Problem
 from sixd.trace.program import trace
 
 SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "cone": 2, "ellipsoid": 3, "plane": 0, "hull": 3}
@@ -47,34 +48,30 @@ def evaluated(function, kinds, arguments):
 
 
 def run_loops(pair, arguments):
-    """The results of an iterated pair on a batch, and the number of iterations of each state in each loop."""
-    shapes = shapes_of(pair.kinds)
+    """The results of an iterated pair on a batch, the number of iterations of each state in each loop, and the number
+    of operations of an iteration of the last loop."""
     with np.errstate(all="ignore"):
-        problem = trace(lambda *xs: tuple(pair.problem(*xs)), shapes)
-        given = problem.evaluate(*arguments)
-        sizes = {slot.name: slot.shape for slot in problem.outputs}
+        traced = trace(lambda *xs: tuple(pair.problem(*xs)), shapes_of(pair.kinds))
+        problem = traced.evaluate(*arguments)
+        sizes = {f"part {k}": slot.shape for k, slot in enumerate(traced.outputs)}
         state, states, counts = np.zeros((len(arguments[2]), 1)), [], []
         for loop in pair.loops:
-            before = {**sizes, "before": state.shape[1:]}
-            needed = trace(lambda *xs, f=loop.needed: f(xs[-1]), before).evaluate(*given, state)[0]
-            start = trace(lambda *xs, f=loop.start: f(type_of(pair)(*xs[:-1]), xs[-1]), before)
-            state = np.broadcast_to(start.evaluate(*given, state)[0], (len(needed), start.outputs[0].shape[0])).copy()
-            step = trace(lambda *xs, f=loop.iteration: f(type_of(pair)(*xs[:-1]), xs[-1]), {**sizes, "s": state.shape[1:]})
-            active, count = np.flatnonzero(np.broadcast_to(needed, len(state)) > 0), np.zeros(len(state), int)
+            needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(state))
+            start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
+            state = start.evaluate(*problem)[0]
+            state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
+            whole = {**sizes, "state": state.shape[1:]}
+            step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), whole)
+            active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
             for _ in range(loop.most):
                 if not len(active):
                     break
-                state[active] = step.evaluate(*(x[active] for x in given), state[active])[0]
+                state[active] = step.evaluate(*(x[active] for x in problem), state[active])[0]
                 count[active] += 1
                 active = active[state[active, -1] != 1]
             states.append(state)
             counts.append(count)
-        inputs = {**sizes, "apart": states[0].shape[1:], "overlap": states[1].shape[1:], "E": (3, 3), "p": (3,)}
-        last = trace(lambda *xs: tuple(pair.result(type_of(pair)(*xs[:4]), *xs[4:])), inputs)
-        return last.evaluate(*given, *states, arguments[1], arguments[2]), counts, step.operations
-
-
-def type_of(pair):
-    from sixd.algorithms.distance.gjk import Problem
-
-    return Problem
+        shapes = {**sizes, **{f"state {k}": s.shape[1:] for k, s in enumerate(states)}, "E": (3, 3), "p": (3,)}
+        n = len(sizes)
+        last = trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), shapes)
+        return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.vectors import TINY, choose, tangents
+from sixd.algorithms.distance.vectors import TINY, choose, negated, tangents
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 
 UNUSED = -1e9  # m: the depth of slots without a point
@@ -47,15 +47,10 @@ def clipped(face_a: Array, face_b: Array, n: Array, origin: Array) -> tuple[Arra
         used = best.exists
         for other in kept:
             near = absolute(best.x - other.x) + absolute(best.y - other.y) < _SAME
-            used = used & where_unless(other.exists & near)
+            used = used & negated(other.exists & near)
         kept.append(best._replace(exists=used))
     points = [origin + t1 * v.x + t2 * v.y + n * ((v.height_a + v.height_b) / 2) for v in kept]
     return np.array(points), np.array([where(v.exists, v.height_a - v.height_b, UNUSED) for v in kept])
-
-
-def where_unless(condition: Any) -> Any:
-    """The negated condition, also of Python's own truth values."""
-    return where(condition, 0, 1) > 0
 
 
 def _vertices(a: list[Array], b: list[Array]) -> list[Vertex]:
@@ -113,13 +108,14 @@ def _height(plane: tuple[Scalar, Scalar, Scalar], x: Scalar, y: Scalar) -> Scala
 
 def _outermost(vertices: list[Vertex], dx: Scalar, dy: Scalar) -> Vertex:
     """The vertex that is farthest along (dx, dy), minus a price for its gap."""
-    best, most = vertices[0], None
-    for v in vertices:
-        score = where(v.exists, v.x * dx + v.y * dy + (v.height_a - v.height_b) * _WEIGHT, UNUSED)
-        if most is None:
-            most = score
-            continue
+    best, most = vertices[0], _score(vertices[0], dx, dy)
+    for v in vertices[1:]:
+        score = _score(v, dx, dy)
         more = score > most + _SAME
         most = where(more, score, most)
-        best = Vertex(*(where(more, p, q) for p, q in zip(v[:4], best[:4], strict=True)), None)
+        best = Vertex(*(where(more, p, q) for p, q in zip(v[:4], best[:4], strict=True)), most)
     return best._replace(exists=most > UNUSED / 2)
+
+
+def _score(v: Vertex, dx: Scalar, dy: Scalar) -> Scalar:
+    return where(v.exists, v.x * dx + v.y * dy + (v.height_a - v.height_b) * _WEIGHT, UNUSED)

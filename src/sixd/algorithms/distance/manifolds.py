@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.clipping import UNUSED, clipped, where_unless
+from sixd.algorithms.distance.clipping import UNUSED, clipped
 from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.pairs import PAIRS
-from sixd.algorithms.distance.vectors import X, Y, Z, choose, cross, direction, largest_axis, tangents
+from sixd.algorithms.distance.vectors import X, Y, Z, choose, cross, direction, largest_axis, negated, tangents
 from sixd.spatial.scalar import Array, Scalar, absolute, clip, maximum, minimum, where
 
 
@@ -104,7 +104,7 @@ def hull_plane(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b
     first = farthest(lambda v: v @ down * 1e3)
     second = farthest(lambda v: _size(v - first, t1, t2))
     line = direction(cross(second - first, down), t1)
-    sides = [farthest(lambda v, s=s: (v - first) @ line * s) for s in (1, -1)]
+    sides = farthest(lambda v: (v - first) @ line), farthest(lambda v: (first - v) @ line)
     manifold = _above([first, second, *sides], p_b, down)
     return manifold._replace(depths=_without_copies(manifold.points, manifold.depths))
 
@@ -165,7 +165,7 @@ def capsule_box(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_
         moving = absolute(d[k]) > 1e-12
         inverse = 1 / where(moving, d[k], 1)
         t = [(s * half - x[k]) * inverse for s in (-1, 1)]
-        some = moving & where_unless(along)
+        some = moving & negated(along)
         low = where(some, maximum(low, minimum(*t)), low)
         high = where(some, minimum(high, maximum(*t)), high)
     feet = [p_a + E_a[:, 2] * (clip(t, -1, 1) * size_a[1] / 2) + n * size_a[0] for t in (low, high)]
@@ -197,7 +197,7 @@ def box_box(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: A
     new_points, new_depths = [], []
     for x, depth in zip(points, depths, strict=True):
         here = missing & (depth <= shallowest)
-        missing = missing & where_unless(here)
+        missing = missing & negated(here)
         new_points.append(choose(here, middle, x))
         new_depths.append(where(here, -nearest.distance, depth))
     return Manifold(np.array(new_points), np.array(new_depths), n)

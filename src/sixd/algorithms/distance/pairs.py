@@ -12,8 +12,8 @@ from sixd.algorithms.distance.closed_forms import (
     plane_and,
     sphere_and,
 )
-from sixd.algorithms.distance.gjk import iterated
 from sixd.algorithms.distance.height_field import point_height_field
+from sixd.algorithms.distance.iterated import IteratedPair, iterated
 from sixd.algorithms.distance.points import (
     point_box,
     point_capsule,
@@ -51,6 +51,9 @@ CLOSED: dict[tuple[str, str], PairDistance] = {
     **{(kind, "plane"): plane_and(kind) for kind in KINDS[: KINDS.index("plane")]},
 }
 _SOLIDS = KINDS[: KINDS.index("plane")]
-ITERATED = {(a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED}
-PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED, **ITERATED}
+ITERATED: dict[tuple[str, str], IteratedPair] = {
+    (a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED
+}
+PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED}
+PAIRS.update(ITERATED)
 PAIRS |= {(b, a): swapped(f) for (a, b), f in PAIRS.items() if a != b}

@@ -26,6 +26,11 @@ def choose(condition: Any, a: Any, b: Any) -> Array:
     return np.array([where(condition, x, y) for x, y in zip(a, b, strict=True)])
 
 
+def negated(condition: Any) -> Any:
+    """The negated condition, also of Python's own truth values."""
+    return where(condition, 0, 1) > 0
+
+
 def length_and_direction(d: Any, fallback: Any) -> tuple[Scalar, Array]:
     """‖d‖ and d / ‖d‖; where d is zero, 0 and the unit vector ``fallback``."""
     square = d @ d

@@ -1,0 +1,156 @@
+"""Depth of two cores that overlap: descents from several starts to the least support of their difference.
+
+C = {x_a - x_b} has the support function h. The depth is the least h(n) over all unit vectors n, which has local minima.
+From each start n, the point y = (h(n) + δ) n outside of C is projected onto C by GJK, and the direction from the
+projection to y is the next n. h(n) never grows, and one step suffices where C is flat. Elsewhere steps shrink by the
+factor (h + δ) / (ρ + δ), with the radius of curvature ρ of C, and are extrapolated.
+
+A descent is coarse first, and made fine if it may end below the best result. Any n bounds the depth from above: what
+starts miss is a smaller depth along another direction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixd.algorithms.distance.gjk import CLOSE, Kinds, Loop, Problem, overlaps, support
+from sixd.algorithms.distance.simplex import Simplex
+from sixd.algorithms.distance.vectors import X, choose, direction, negated
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
+
+OUTSIDE = 0.05  # δ as a part of the size of C, in addition to half the depth
+# iterations of all descents; of 1e4 pairs of curved solids that overlap deeply, one in a thousand takes more than 1000
+MOST = 1500
+_STARTS = 7
+_COARSE = 1e-2  # like CLOSE, of coarse descents
+_FINER = 1e-3  # factor of tolerances from step to step, and of the square of a step for the tolerance of the next
+_STILL, _COARSE_STILL = 1e-14, 1e-3  # parts of the size of C by which h must fall for a descent to go on
+_PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
+_SAME = 0.995  # cosine of the angle between directions that belong to one minimum
+_STRIDE = 3.0  # factor of steps that grow, which lead away from a saddle
+_FAR = 1e30
+
+
+class Descent(NamedTuple):
+    """The state: a simplex (27,) relative to y (3,), the least h of this descent, the number of its start, its
+    tolerance, whether y is new; the best result so far, n and a point of both cores (9,), with its h; the last steps
+    (12,): n, its change, and the change of both before; and whether all descents are done."""
+
+    simplex: Simplex
+    y: Array
+    lowest: Scalar
+    k: Scalar
+    tolerance: Scalar
+    is_new: Scalar
+    best: Array
+    best_h: Scalar
+    history: Array
+    done: Scalar
+
+    @classmethod
+    def read(cls, s: Array) -> Descent:
+        """The descent with these entries."""
+        return cls(Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], s[34:43], s[43], s[44:56], s[56])
+
+    @property
+    def entries(self) -> Array:
+        """All numbers (57,)."""
+        scalars = self.lowest, self.k, self.tolerance, self.is_new
+        return np.array([*self.simplex.entries, *self.y, *scalars, *self.best, self.best_h, *self.history, self.done])
+
+
+def overlap_loop(kinds: Kinds) -> Loop:
+    """The loop for cores that overlap."""
+
+    def start(problem: Problem) -> Array:
+        simplex, zero = Simplex.empty(-problem.guess), np.zeros(12)
+        best = np.array([*problem.guess, *zero[:6]])
+        return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, zero, 0).entries
+
+    return Loop(start, lambda problem, state: _iteration(kinds, problem, Descent.read(state)), overlaps, MOST)
+
+
+def result(state: Array) -> tuple[Array, Array, Array]:
+    """The normal, and the deepest points of both cores."""
+    best = Descent.read(state).best
+    return best[:3], best[3:6], best[6:]
+
+
+def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
+    size, is_new, last = problem.size, s.is_new > 0, s.history[:3]
+    u = direction(-s.simplex.v, X)
+    point, p = support(kinds, problem, u)
+    h = u @ point
+
+    # a new y lies outside of C along u; an extrapolated u may be higher than the last: then back to that
+    back = is_new & (last @ last > 0.5) & (h > s.lowest + size * _STILL)
+    y = choose(is_new, u * (h + absolute(h) * 0.5 + size * OUTSIDE), s.y)
+    old = s.simplex._replace(W=s.simplex.W + (s.y - y))
+
+    # one iteration of GJK towards y
+    w = point - y
+    simplex, inside = old.extended(w, p)
+    square = old.v @ old.v
+    close = square - old.v @ w <= square * maximum(s.tolerance, CLOSE)
+    ends = negated(is_new) & (close | old.contains(w) | (simplex.v @ simplex.v >= square) | inside)
+
+    # y is projected: the next step of this descent, the same finer, or the next start
+    coarse = s.tolerance > _COARSE / 2
+    known = coarse & (u @ s.best[:3] > _SAME) & (h > s.best_h - size * _COARSE_STILL)
+    falls = (h < s.lowest - size * where(coarse, _COARSE_STILL, _STILL)) & negated(known)
+    promising = (h < s.best_h + size * _PROMISING) & negated(known)
+    again = ends & falls
+    refines = ends & negated(falls) & (s.tolerance > CLOSE) & promising
+    leaves = ends & negated(falls | refines)
+    better = ends & negated(coarse) & (h < s.best_h)
+
+    k = where(leaves, s.k + 1, s.k)
+    n = direction(y, X)
+    guess, history = _extrapolated(n, u, s.history)
+    finer = minimum((u - n) @ (u - n) * _FINER, s.tolerance)
+    finer = where(refines, s.tolerance * _FINER, where(again & negated(coarse), finer, s.tolerance))
+    turned = choose(again, guess, choose(leaves, _start_direction(problem, k), u))
+    kept = Simplex(old.W, old.P, old.used * where(leaves, 0, 1), -choose(back, last, turned), old.x)
+    return Descent(
+        simplex=Simplex.read(choose(ends | back, kept.entries, simplex.entries)),
+        y=y,
+        lowest=where(leaves, _FAR, where(again, h, s.lowest)),
+        k=k,
+        tolerance=where(leaves, _COARSE, maximum(finer, CLOSE / 2)),
+        is_new=where(ends | back, 1, 0),
+        best=choose(better, [*u, *old.x, *(old.x - old.v - y)], s.best),
+        best_h=where(better, h, s.best_h),
+        history=choose(leaves | refines | back, np.zeros(12), choose(again, history, s.history)),
+        done=where(leaves & (k > _STARTS - 0.5), 1, 0),
+    ).entries
+
+
+def _start_direction(problem: Problem, k: Scalar) -> Array:
+    """The direction from which descent k starts: that of the centres, then the axes of both solids."""
+    n: Any = problem.guess
+    for i, axis in enumerate([*np.eye(3), *problem.R.T]):
+        n = choose(k > i + 0.5, axis, n)
+    return n * where(n @ problem.t < 0, -1, 1)
+
+
+def _extrapolated(n: Array, u: Array, history: Array) -> tuple[Array, Array]:
+    """The next n of a descent whose step from n leads to u, by Anderson's method with the last two steps; and the new
+    history: u, u - n and their last changes."""
+    last_u, last_r, du2, dr2 = history[:3], history[3:6], history[6:9], history[9:]
+    r = u - n
+    some = last_u @ last_u > 0.5
+    du1, dr1 = (u - last_u) * where(some, 1, 0), (r - last_r) * where(some, 1, 0)
+    a = dr1 @ dr1
+    inverse = where(a > 0, 1 / where(a > 0, a, 1), 0)
+    mixed = dr1 @ dr2 * inverse
+    rest = dr2 - dr1 * mixed
+    c = rest @ rest
+    second = c > dr2 @ dr2 * 1e-4
+    two = where(second, rest @ r / where(second, c, 1), 0)
+    one = dr1 @ r * inverse - mixed * two
+    grows = some & (r @ last_r > 0) & (r @ r > last_r @ last_r)
+    step = choose(grows, r * -_STRIDE, du1 * one + du2 * two)
+    step = step * where(step @ step < 0.1, 1, 0)
+    return direction(u - step, X), np.array([*u, *r, *du1, *dr1])
