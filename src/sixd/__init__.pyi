@@ -58,6 +58,12 @@ from sixd.api.frames import velocity as velocity
 from sixd.api.linearization import Linearization as Linearization
 from sixd.api.linearization import linearize as linearize
 from sixd.collision.convex import convex_collisions as convex_collisions
+from sixd.collision.distances import ContactPoints as ContactPoints
+from sixd.collision.distances import Distances as Distances
+from sixd.collision.distances import contact_points as contact_points
+from sixd.collision.distances import distance as distance
+from sixd.collision.distances import in_collision as in_collision
+from sixd.collision.distances import min_distance as min_distance
 from sixd.collision.pairs import CollisionPairs as CollisionPairs
 from sixd.collision.pairs import collision_pairs as collision_pairs
 from sixd.constraints.functions import Coupling as Coupling
@@ -192,6 +198,7 @@ __all__ = [
     "Comparison",
     "CompileWarning",
     "Constraint",
+    "ContactPoints",
     "Coupling",
     "Cylindrical",
     "DeviceError",
@@ -201,6 +208,7 @@ __all__ = [
     "DifferentialIK",
     "Direction",
     "Distance",
+    "Distances",
     "Drawing",
     "Equations",
     "FileError",
@@ -288,6 +296,7 @@ __all__ = [
     "constraint_forces",
     "constraint_jacobian",
     "constraint_velocity",
+    "contact_points",
     "controllers",
     "convex_collisions",
     "coriolis_matrix",
@@ -295,6 +304,7 @@ __all__ = [
     "cylinder",
     "derivative_pattern",
     "differential_ik",
+    "distance",
     "draw",
     "dynamically_consistent_inverse",
     "ellipsoid",
@@ -314,6 +324,7 @@ __all__ = [
     "hvp",
     "hybrid_dynamics",
     "identification",
+    "in_collision",
     "interop",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
@@ -332,6 +343,7 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_solve",
     "mesh",
+    "min_distance",
     "mobility",
     "momentum",
     "momentum_derivatives",

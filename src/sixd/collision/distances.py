@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.distance.clipping import UNUSED
-from sixd.collision.pair_code import DISTANCE, POINTS, pair_code
+from sixd.collision.pair_code import DISTANCE, NEAR, POINTS, WIDTHS, pair_code
 from sixd.collision.pairs import CollisionPairs
 from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
 from sixd.engine.targets import cpu
@@ -86,7 +86,7 @@ def distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str
     >>> sixd.distance(arm, np.zeros(2), ("ball", "*")).distance.round(3)
     array([1.8  , 2.036])
     """
-    run = _Run("distance", model, q, pairs, placements)
+    run = _PairQuery("distance", model, q, pairs, placements)
     rows = run.rows(DISTANCE)
     return Distances(rows[..., 0], rows[..., 1:4], rows[..., 4:7], rows[..., 7:10], run.solids.names)
 
@@ -99,7 +99,7 @@ def contact_points(
     Flat shapes touch in several points: faces of boxes where they overlap, the ends of a capsule or the rim of a
     cylinder on a plane. Others have one, between the nearest points.
     """
-    run = _Run("contact_points", model, q, pairs, placements)
+    run = _PairQuery("contact_points", model, q, pairs, placements)
     rows = run.rows(POINTS)
     depths = rows[..., 12:16]
     points = rows[..., :12].reshape(*rows.shape[:-1], 4, 3)
@@ -112,7 +112,7 @@ def min_distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping
     Pairs whose bounds are farther apart than another pair's centres are left out, for whole vectors of
     states. Infinite if there are no pairs.
     """
-    run = _Run("min_distance", model, q, pairs, placements)
+    run = _PairQuery("min_distance", model, q, pairs, placements)
     return run.rows(DISTANCE, "least")[..., 0].min(axis=-1, initial=np.inf)[()]
 
 
@@ -123,14 +123,16 @@ def in_collision(
 
     Pairs whose bounding spheres or boxes are farther apart than the margin are left out.
     """
-    run = _Run("in_collision", model, q, pairs, placements)
+    run = _PairQuery("in_collision", model, q, pairs, placements)
     require_scalars("in_collision: margin", margin)
     if not isinstance(margin, (int, float, np.integer, np.floating)) or not math.isfinite(margin):
         raise ScalarTypeError(f"in_collision: margin is {margin!r}, expected a finite number [m].")
-    return (run.rows(DISTANCE, "margin", float(margin))[..., 0] < margin).any(axis=-1)[()]
+    what = NEAR if margin >= 0 else DISTANCE
+    near: Any = (run.rows(what, "margin", float(margin))[..., 0] < margin).any(axis=-1)
+    return near[()]
 
 
-class _Run:
+class _PairQuery:
     """Arguments that are checked, and their results."""
 
     def __init__(self, where: str, model: Model, q: Any, pairs: Any, placements: Mapping[str, Any] | None) -> None:
@@ -185,8 +187,7 @@ class _Run:
         solids = self.solids
         code = pair_code(self.where, self.model, solids, what, guard, self.dtype, cpu) if solids.pairs else None
         if code is None or not self.count:
-            width = 10 if what == DISTANCE else 19
-            return np.zeros((*self.batch, len(solids.pairs), width), self.dtype)
+            return np.zeros((*self.batch, len(solids.pairs), WIDTHS[what]), self.dtype)
         shared = [np.minimum(solids.bounds(), 1e16), np.array(min(margin, 1e15))] if guard else []
         shared += [solids.sizes(kind) for kind in code.kinds]
         inputs = [self.q, self.placed, *(x[None] for x in shared)]
@@ -200,6 +201,6 @@ def _require_poses(where: str, name: str, T: Array) -> None:
     good = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) < 1e-5 and (np.linalg.det(R) > 0).all()
     if not good or np.abs(np.asarray(T, dtype=float)[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 0:
         raise ShapeError(
-            f"{where}: the placement of {name!r} is no pose, expected (…, 4, 4) with a rotation matrix and the last row "
-            f"[0, 0, 0, 1]. See sixd.placement."
+            f"{where}: the placement of {name!r} is no pose, expected (…, 4, 4) with a rotation matrix and the last "
+            f"row [0, 0, 0, 1]. See sixd.placement."
         )

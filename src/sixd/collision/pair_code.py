@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.distance.closed_forms import Nearest
-from sixd.algorithms.distance.gjk import IteratedPair, Problem
+from sixd.algorithms.distance.gjk import Loop, Problem, overlaps
 from sixd.algorithms.distance.manifolds import CONTACTS
 from sixd.algorithms.distance.pairs import CLOSED, ITERATED
 from sixd.algorithms.kinematics import body_poses
@@ -31,8 +31,10 @@ from sixd.trace.recipe import Recipe, Shape
 from sixd.trace.stages import Into, Rows, Stages
 
 WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
-DISTANCE, POINTS = "distance", "points"  # what is computed of each pair
-WIDTHS = {DISTANCE: 10, POINTS: 19}
+# what is computed of each pair: the distance, nearest points and normal; contact points; or the distance where it is
+# not negative, and any negative number where it is
+DISTANCE, POINTS, NEAR = "distance", "points", "near"
+WIDTHS = {DISTANCE: 10, POINTS: 19, NEAR: 1}
 _POSE: Shape = (12,)
 
 
@@ -117,11 +119,11 @@ class _PairStages:
             array = self.given[f"sizes {self.solids.kinds.index(kind)}"]
             sizes.append(Rows(array, [own.index(i) for i in indices]))
         rows = sizes[0], Rows(self.frames, group.first), sizes[1], Rows(self.frames, group.second)
-        when = None if flags is None else self._part(flags, group.numbers)
+        when = None if flags is None else self._some(flags, group.numbers)
         one = self._iterated if (group.kinds[0][0], group.kinds[1][0]) in ITERATED else self._closed
         return self.stages.each_row(partial(one, group), *rows, into=[(result, group.numbers)], when=when)[0]
 
-    def _part(self, flags: Any, numbers: tuple[int, ...]) -> Any:
+    def _some(self, flags: Any, numbers: tuple[int, ...]) -> Any:
         """Return some entries of an array."""
         n = len(numbers)
         if numbers == tuple(range(len(self.solids.pairs))):
@@ -131,44 +133,46 @@ class _PairStages:
 
     def _closed(self, group: PairGroup, *arrays: Any) -> tuple[Any]:
         """Return the row of a pair with a closed form."""
-        function = WRITTEN[group.kinds[0][0], group.kinds[1][0]]
+        function: Callable[..., Nearest] = CLOSED[group.kinds[0][0], group.kinds[1][0]]
 
         def row(*arguments: Array) -> Array:
             return self._row(group, function(*_unpacked(arguments)), arguments)
 
-        return (self._call(("closed", group.kinds, group.swapped), row, *arrays),)
+        return (self.stages.part(row, *arrays),)
 
     def _iterated(self, group: PairGroup, *arrays: Any) -> tuple[Any]:
         """Return the row of a pair whose distance is iterated."""
-        pair, stages, key = ITERATED[group.kinds[0][0], group.kinds[1][0]], self.stages, group.kinds
-        R, t = self._call(("problem", key), lambda *x: pair.problem(*_unpacked(x))[2:], *arrays)
-        known = arrays[0], arrays[2], R, t
-        states: list[Any] = [np.zeros(0)]
-        for number, loop in enumerate(pair.loops):
-            state, needed = self._call(
-                ("start", number, key),
-                lambda a, b, R, t, before, loop=loop: (loop.start(Problem(a, b, R, t), before), loop.needed(before)),
-                *known, states[-1],
-            )  # fmt: skip
+        pair, stages = ITERATED[group.kinds[0][0], group.kinds[1][0]], self.stages
+        problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(x)))[2:], *arrays)
+        known = arrays[0], arrays[2], *problem
+        states: list[Any] = []
+        for loop in pair.loops[: 1 if self.what == NEAR else None]:
+            state = stages.part(lambda *x, loop=loop: loop.start(Problem(*x)), *known)
+            needed = stages.part(loop.needed, states[-1]) if states else None
 
-            def iterate(state: Any, _: Any, number: int = number, loop: Any = loop) -> tuple[Any, ...]:
-                after = self._call(
-                    ("iteration", number, key),
-                    lambda a, b, R, t, s: loop.iteration(Problem(a, b, R, t), s), *known, state,
-                )  # fmt: skip
+            def iterate(state: Any, _: Any, loop: Loop = loop) -> tuple[Any, ...]:
+                after = stages.part(lambda s, *x: loop.iteration(Problem(*x), s), state, *known)
                 return after, after[-1]
 
-            states.append(stages.repeat(iterate, state, 0.0, most=loop.most, when=needed if number else None)[0])
+            states.append(stages.repeat(iterate, state, 0.0, most=loop.most, when=needed)[0])
 
-        def row(size_a: Array, a: Array, size_b: Array, b: Array, R: Array, t: Array, *states: Array) -> Array:
-            nearest = pair.result(Problem(size_a, size_b, R, t), *states, a[:9].reshape(3, 3), a[9:])
-            return self._row(group, nearest, (size_a, a, size_b, b))
+        def row(a: Array, b: Array, *rest: Array) -> Array:
+            count = len(known)
+            problem, ends = Problem(*rest[:count]), list(rest[count:])
+            if self.what == NEAR and len(pair.loops) > 1:  # how deep an overlap is does not matter
+                ends.append(pair.loops[1].start(problem) * 0)
+            nearest = pair.result(problem, ends, a[:9].reshape(3, 3), a[9:])
+            if self.what == NEAR:
+                nearest = nearest._replace(distance=where(overlaps(ends[0]) > 0, -_ENDLESS, nearest.distance))
+            return self._row(group, nearest, (problem.size_a, a, problem.size_b, b))
 
-        return (self._call(("result", key, group.swapped), row, *arrays, R, t, *states[1:]),)
+        return (stages.part(row, arrays[1], arrays[3], *known, *states),)
 
     def _row(self, group: PairGroup, nearest: Nearest, arguments: tuple[Array, ...]) -> Array:
         """Return what is computed of a pair: distance, points and normal; or contact points, depths and normal."""
         sign = -1 if group.swapped else 1
+        if self.what == NEAR:
+            return np.array([nearest.distance])
         if self.what == POINTS:
             contacts = CONTACTS[group.kinds[0][0], group.kinds[1][0]]
             manifold = contacts(*_unpacked(arguments), nearest)
@@ -176,15 +180,11 @@ class _PairStages:
         points = (nearest.point_b, nearest.point_a) if group.swapped else (nearest.point_a, nearest.point_b)
         return np.array([nearest.distance, *points[0], *points[1], *(nearest.normal * sign)])
 
-    def _call(self, key: Any, function: Callable[..., Any], *arrays: Any) -> Any:
-        """Return the results of a function of arrays by a call."""
-        return self.stages(self._traced(function, *map(np.shape, arrays)), *arrays)
-
     # bounds ----------------------------------------------------------------------------------------
 
     def _gaps(self) -> Any:
-        """Return lower bounds (pairs, 1) of distances: of the bounding spheres, and of the bounding boxes along the line
-        of their centres; minus infinity for endless solids."""
+        """Return lower bounds (pairs, 1) of distances: of the bounding spheres, and of the bounding boxes along the
+        line of their centres; minus infinity for endless solids."""
 
         def gap(a: Array, b: Array, s: Array, t: Array) -> Array:
             d, reach = b[9:] - a[9:], s[3] + t[3]

@@ -29,7 +29,7 @@ Kind = tuple[str, tuple[int, ...]]  # of a solid, and the shape of its array of 
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class PairSolid:
     """A collision shape as arrays: ``size`` as ``algorithms/distance`` has it, in one array; ``pose`` (4, 4) in the
     frame of its body; ``bounds`` (4,) [m]: half the sides of a box, and the radius of a ball, about its origin that
     contain it, infinite for half spaces."""
@@ -46,7 +46,7 @@ class Solid:
 class SolidPairs:
     """Solids, and pairs of their indices with their names."""
 
-    solids: tuple[Solid, ...]
+    solids: tuple[PairSolid, ...]
     pairs: tuple[tuple[int, int], ...]
     names: CollisionPairs
 
@@ -121,7 +121,7 @@ def _convex(model: Model, names: Iterable[str]) -> Mapping[str, Collision]:
     return {c.name: c for c in some.collisions}
 
 
-def _solid(c: Collision) -> Solid:
+def _solid(c: Collision) -> PairSolid:
     """Return a shape as arrays."""
     shape, pose = c.shape, np.array(c.pose, dtype=float)
     if shape.kind == "hull":
@@ -143,11 +143,11 @@ def _solid(c: Collision) -> Solid:
         )
     else:
         size = np.array(shape.size, dtype=float)
-    return Solid(c.name, c.body, (shape.kind, size.shape), size, pose, _bounds(shape.kind, size))
+    return PairSolid(c.name, c.body, (shape.kind, size.shape), size, pose, _bounds(shape.kind, size))
 
 
 def _bounds(kind: str, size: Array) -> Array:
-    """Return the bounds of a solid: see :class:`Solid`."""
+    """Return the bounds of a solid: see :class:`PairSolid`."""
     if kind in _ENDLESS:
         return np.full(4, np.inf)
     if kind == "hull":

@@ -135,7 +135,7 @@ class Stages:
         when: Any = None,
     ) -> tuple[Any, ...]:
         """The arrays of ``into`` after ``function(*rows)``, which may call this object, was done for each row of a
-        table: its results replace the rows of these arrays that the numbers beside them name. ``when``, if any, is an
+        table: its results replace the rows of these arrays that the numbers next to them name. ``when``, if any, is an
         array with an entry for each row; see :class:`EachRow`."""
         sources = self.store({f"source {k}": x.array for k, x in enumerate(arguments)})
         starts = {f"start {k}": x for k, (x, _) in enumerate(into)}

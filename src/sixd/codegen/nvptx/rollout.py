@@ -17,8 +17,9 @@ from collections import Counter
 
 from sixd.codegen.llvm.body import KINDS, Body, Memory, angles_of
 from sixd.codegen.llvm.ir import WORD, FunctionBody, Module, Type, Value
+from sixd.codegen.llvm.recipes.programs import ROLLED_FROM
 from sixd.codegen.llvm.recipes.rollout import divided, write_rollout
-from sixd.codegen.llvm.recipes.works import ROLLED_FROM, Works
+from sixd.codegen.llvm.recipes.works import Works
 from sixd.codegen.llvm.rolled import is_large
 from sixd.codegen.nvptx.kernel import MOST_ANGLES, find_row, order_of
 from sixd.codegen.nvptx.reciprocal import reciprocal

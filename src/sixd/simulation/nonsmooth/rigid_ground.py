@@ -15,8 +15,8 @@ import numpy as np
 
 from sixd.algorithms import kinematics
 from sixd.errors import ModelError
-from sixd.forces.contact_points import plane_axes, require_moving, set_plane, shape_points
 from sixd.forces.elements import RigidForce, nonnegative, set_fields, tree_of
+from sixd.forces.ground_points import plane_axes, require_moving, set_plane, shape_points
 from sixd.model.system import System
 from sixd.spatial.scalar import Array, Scalar
 

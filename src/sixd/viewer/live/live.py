@@ -10,9 +10,9 @@ import numpy as np
 
 from sixd.api.constraints import assemble
 from sixd.errors import ScalarTypeError, ShapeError, SixdError, unknown_name
-from sixd.forces.contact_points import plane_axes
 from sixd.forces.elements import Force, elements
 from sixd.forces.ground import Ground
+from sixd.forces.ground_points import plane_axes
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.simulation.arguments import positive

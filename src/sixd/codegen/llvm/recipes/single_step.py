@@ -10,7 +10,8 @@ from sixd.codegen.llvm.body import KINDS
 from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, Module, Type
 from sixd.codegen.llvm.loop import define_loop
 from sixd.codegen.llvm.machine import NO_MEMORY, offset
-from sixd.codegen.llvm.recipes.works import ROLLED_FROM, Works
+from sixd.codegen.llvm.recipes.programs import ROLLED_FROM
+from sixd.codegen.llvm.recipes.works import Works
 from sixd.codegen.llvm.rolled import is_large
 from sixd.trace.recipe import Recipe
 

@@ -8,80 +8,18 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from sixd.codegen.llvm.body import Body, Group, Memory
-from sixd.codegen.llvm.ir import ATTRIBUTES, POINTER, WORD, FunctionBody, Module, Type, Value
+from sixd.codegen.llvm.body import Memory
+from sixd.codegen.llvm.ir import POINTER, WORD, FunctionBody, Module, Type, Value
 from sixd.codegen.llvm.loop import RowAccess, VectorRows
 from sixd.codegen.llvm.machine import LINE, NO_MEMORY, offset
 from sixd.codegen.llvm.recipes.lifetimes import placed
-from sixd.codegen.llvm.rolled import context_word, define_rolled, entries_memory, is_large
-from sixd.codegen.llvm.rows import Entries
+from sixd.codegen.llvm.recipes.programs import define_program, write_body, write_program
+from sixd.codegen.llvm.rolled import context_word
 from sixd.trace.program import Program
 from sixd.trace.recipe import EachRow, ProgramCall, Recipe, Repeated, TableCall, Work, all_works, calls_in, reads_of
 
-# operations of a program of a step from which on it is rolled: the step back of a floating anymal, with 10,600, would
-# take 1.25 times as long
-ROLLED_FROM = 12_000
 _ON_STACK = 1 << 18  # bytes of memory; more comes from the heap: stacks of threads have 512 kB on some systems
 _LONG = 64  # entries of an array that is copied in a loop; unrolled, an anymal's tangents take LLVM a minute
-
-
-def _write_body(program: Program, code: FunctionBody, type: Type, memory: Memory) -> None:
-    """Append the operations of a program."""
-    Body(program, code, type, memory).write(None)
-
-
-def _define_program(
-    module: Module, program: Program, type: Type, name: str, write: Callable[..., Any], added: tuple[bool, ...]
-) -> None:
-    """Define ``void name(ptr in0, …, ptr out0, …, ptr context)``: a program on a vector of rows. Results that are
-    ``added`` are added to what is there."""
-    code = FunctionBody(module)
-    inputs = [Value(code, POINTER, f"%in{k}") for k in range(len(program.inputs))]
-    outputs = [Value(code, POINTER, f"%out{k}") for k in range(len(program.outputs))]
-    if is_large(program, ROLLED_FROM) and not any(added):
-        define_rolled(module, f"{name}.rolled", program, type, None, entries_memory(program, type))
-        code.do(f"%arrays = alloca [{max(len(inputs) + len(outputs), 1)} x ptr], align 8")
-        for k, array in enumerate([*inputs, *outputs]):
-            code.do(f"store {array}, {code.at('%arrays', 8 * k)}, align 8")
-        code.emit(Type("i1"), f"call i1 @{name}.rolled(ptr %arrays, ptr %context, i1 false)")
-    else:
-        _write_program(code, program, type, inputs, outputs, write, added)
-    code.do("ret void")
-    arguments = ", ".join([*map(str, inputs), *(f"ptr noalias {x.text}" for x in outputs), "ptr %context"])
-    module.define(name, f"internal void @{name}({arguments}) noinline {ATTRIBUTES}", code)
-
-
-def _write_program(
-    code: FunctionBody,
-    program: Program,
-    type: Type,
-    inputs: list[Value],
-    outputs: list[Value],
-    write: Callable[..., Any],
-    added: tuple[bool, ...] = (),
-) -> None:
-    """Append the operations of a program on arrays at these addresses, where every entry is a vector."""
-    entries = _AddedEntries(added, code, type, program, inputs, outputs)
-    entries.fill_zeros()
-    write(program, code, type, entries)
-
-
-class _AddedEntries(Entries):
-    """Access to a program's arrays, of which some outputs are added to what is there."""
-
-    def __init__(self, added: tuple[bool, ...], *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.added = {k for k, is_added in enumerate(added) if is_added}
-        self.zeros = [group for group in self.zeros if group[0] not in self.added]
-
-    def store(self, group: Group, values: list[Value], like: Group | None = None) -> None:
-        """Store, or add, the entries of an output's group."""
-        if group[0] in self.added:
-            first = self.at(self.targets, group)
-            places = [self.code.at(first, j * self.type.bytes) for j in range(len(values))]
-            align = f"align {self.type.bytes}"
-            values = [self.code.load(self.type, at, align) + x for at, x in zip(places, values, strict=True)]
-        super().store(group, values, like)
 
 
 class Works:
@@ -101,7 +39,7 @@ class Works:
         rows: Callable[[FunctionBody, Type], RowAccess] = VectorRows,
         inlined: Callable[[Program], bool] = lambda _: False,
         apart: bool = False,
-        write: Callable[[Program, FunctionBody, Type, Memory], Any] = _write_body,
+        write: Callable[[Program, FunctionBody, Type, Memory], Any] = write_body,
         may_be_on_heap: bool = False,
     ) -> None:
         self.module, self.recipe, self.type = module, recipe, type
@@ -114,7 +52,7 @@ class Works:
             is_table = isinstance(call, TableCall)
             if (is_table or not inlined(call.program)) and self._key(call) not in self.names:
                 self.names[self._key(call)] = name = f"program{len(self.names)}"
-                _define_program(module, call.program, type, name, write, self._key(call)[1])
+                define_program(module, call.program, type, name, write, self._key(call)[1])
         self.count = {name: math.prod(shape) for name, shape in recipe.memory.items()}
         own = [name for name in self.count if apart and name not in self._passed()]
         self.start, end = placed(recipe, [name for name in self.count if name not in own])
@@ -245,7 +183,7 @@ class Works:
             self.code.do(f"call void @{name}({', '.join(map(str, (*sources, *targets)))}, ptr %context)")
             return
         self.code.memo.clear()  # of blocks that may not have been run
-        _write_program(self.code, call.program, self.type, sources, targets, self.write_body)
+        write_program(self.code, call.program, self.type, sources, targets, self.write_body)
 
     def _table(self, call: TableCall) -> None:
         """Append a loop over the rows of a table, which holds the distances of their parts from the arrays [bytes]."""
