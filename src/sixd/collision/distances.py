@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.distance.clipping import UNUSED
-from sixd.collision.pair_code import DISTANCE, NEAR, POINTS, WIDTHS, pair_code
+from sixd.collision.pair_code import DISTANCE, GRADIENT, LEAST, NEAR, POINTS, WIDTHS, pair_code
 from sixd.collision.pairs import CollisionPairs
 from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
-from sixd.engine.targets import cpu
+from sixd.engine.targets import cpu, cuda
 from sixd.errors import ScalarTypeError, ShapeError, unknown_name
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model, require_model
-from sixd.runtime.batch import Argument, prepare
+from sixd.runtime.arrays.registry import native_library, read_array
+from sixd.runtime.batch import Argument, common_batch, prepare
+from sixd.runtime.cuda.device import device
 from sixd.spatial.scalar import Array, require_scalars
 
 
@@ -87,8 +89,38 @@ def distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str
     array([1.8  , 2.036])
     """
     run = _PairQuery("distance", model, q, pairs, placements)
-    rows = run.rows(DISTANCE)
+    (rows,) = run.results(DISTANCE)
+    return _distances(rows, run)
+
+
+def _distances(rows: Any, run: _PairQuery) -> Distances:
     return Distances(rows[..., 0], rows[..., 1:4], rows[..., 4:7], rows[..., 7:10], run.solids.names)
+
+
+def distance_derivatives(
+    model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str, Any] | None = None
+) -> tuple[Distances, Any]:
+    """Distances and their derivatives with respect to q, in the tangent space; arguments as for ``distance``.
+
+    Returns
+    -------
+    ``Distances``, and ∂distance/∂q (…, n, nv) [m/rad or 1]: the rate of a distance is this times qd.
+
+    Notes
+    -----
+    The derivative is nᵀ(J_b - J_a), with the Jacobians of the bodies' points that are nearest. It is exact where the
+    nearest points are unique; at edges of boxes in parallel, say, it is that of one of several. Where centres or axes
+    coincide the distance has no derivative, and the result is that along the normal of the result.
+
+    >>> import numpy as np, sixd
+    >>> ball = sixd.Shape("sphere", (0.1,))
+    >>> arm = sixd.zoo.planar(2).with_collision("link2", ball).with_collision("world", ball, sixd.placement((0, 2, 0)))
+    >>> sixd.distance_derivatives(arm, np.zeros(2))[1].round(3)
+    array([[-0.894,  0.   ]])
+    """
+    run = _PairQuery("distance_derivatives", model, q, pairs, placements)
+    rows, gradients = run.results(GRADIENT)
+    return _distances(rows, run), gradients
 
 
 def contact_points(
@@ -100,10 +132,12 @@ def contact_points(
     cylinder on a plane. Others have one, between the nearest points.
     """
     run = _PairQuery("contact_points", model, q, pairs, placements)
-    rows = run.rows(POINTS)
+    (rows,) = run.results(POINTS)
+    points = rows[..., :12].reshape((*run.batch, len(run.solids.pairs), 4, 3))
     depths = rows[..., 12:16]
-    points = rows[..., :12].reshape(*rows.shape[:-1], 4, 3)
-    return ContactPoints(points, np.where(depths <= UNUSED, -np.inf, depths), rows[..., 16:], run.solids.names)
+    return ContactPoints(
+        points, run.library.choose(depths <= UNUSED, depths * 0 - np.inf, depths), rows[..., 16:], run.solids.names
+    )
 
 
 def min_distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str, Any] | None = None) -> Any:
@@ -113,7 +147,7 @@ def min_distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping
     states. Infinite if there are no pairs.
     """
     run = _PairQuery("min_distance", model, q, pairs, placements)
-    return run.rows(DISTANCE, "least")[..., 0].min(axis=-1, initial=np.inf)[()]
+    return run.results(LEAST, "least")[0][()]
 
 
 def in_collision(
@@ -127,9 +161,7 @@ def in_collision(
     require_scalars("in_collision: margin", margin)
     if not isinstance(margin, (int, float, np.integer, np.floating)) or not math.isfinite(margin):
         raise ScalarTypeError(f"in_collision: margin is {margin!r}, expected a finite number [m].")
-    what = NEAR if margin >= 0 else DISTANCE
-    near: Any = (run.rows(what, "margin", float(margin))[..., 0] < margin).any(axis=-1)
-    return near[()]
+    return (run.results(NEAR if margin >= 0 else LEAST, "margin", float(margin))[0] < margin)[()]
 
 
 class _PairQuery:
@@ -140,23 +172,26 @@ class _PairQuery:
         model.require_numeric(where)
         self.where, self.model = where, model
         self.solids: SolidPairs = solid_pairs(where, model, pairs)
-        moved = self._moved(placements)
-        arguments = [Argument("q", q, (model.nq,), f"nq of model {model.name!r}")]
-        arguments += [Argument(f"the placement of {name!r}", T, (4, 4)) for name, T in moved.items()]
-        arrays, self.batch, kind = prepare(where, arguments)
-        if kind is object:
+        self.library = native_library(where, ["q"], [q])
+        moved = {name: np.asarray(T) for name, T in self._moved(placements).items()}
+        whole = [Argument("q", q, (model.nq,), f"nq of model {model.name!r}")]
+        (configurations,), batch, kind = prepare(where, whole, self.library)
+        poses = [Argument(f"the placement of {name!r}", T, (4, 4)) for name, T in moved.items()]
+        arrays, own, other = prepare(where, poses) if poses else ([], (), np.float64)
+        if object in (kind, other):
             raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers.")
-        self.dtype, self.count = str(np.dtype(kind)), math.prod(self.batch)
-        require_unit_quaternions(where, model, "q", np.broadcast_to(arrays[0], (*self.batch, model.nq)))
-        self.q = self._flat(arrays[0], (model.nq,))
-        self.placed = self.solids.placements()[None]
+        names = ["q", *(a.name for a in poses)]
+        self.batch = common_batch(where, names, [batch, *([own] * len(poses))])
+        self.dtype, self.count = np.dtype(kind).name, math.prod(self.batch)
+        if not self.library.on_gpu:
+            require_unit_quaternions(where, model, "q", np.broadcast_to(configurations, (*self.batch, model.nq)))
+            configurations = configurations.astype(self.dtype, copy=False)
+        self.like = configurations
+        rows = self.library.rows(configurations, (*self.batch, model.nq))
+        self.q = rows.reshape((self.count, model.nq))
+        self.placed = self.solids.placements()[None].astype(self.dtype)
         if moved:
-            self.placed = np.repeat(self.placed, max(self.count, 1), axis=0)
-            index = {solid.name: k for k, solid in enumerate(self.solids.solids)}
-            for name, T in zip(moved, arrays[1:], strict=True):
-                _require_poses(where, name, T)
-                if name in index:
-                    self.placed[: self.count, index[name]] = self._flat(flat_pose(T @ self._own(name)), (12,))
+            self._place(dict(zip(moved, arrays, strict=True)))
 
     def _moved(self, placements: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return the placements that were passed, of shapes of the model."""
@@ -170,29 +205,46 @@ class _PairQuery:
                 raise unknown_name(f"{self.where}: placements", "collision shape", name, known)
         return placements
 
-    def _own(self, name: str) -> Array:
-        """Return the pose of the solid in the frame of its shape: the middle of a hull's vertices is its origin."""
+    def _place(self, moved: Mapping[str, Array]) -> None:
+        """Set placements of shapes for each state, or for all."""
+        same = all(T.ndim == 2 for T in moved.values())
+        self.placed = np.repeat(self.placed, 1 if same else self.count, axis=0)
+        index = {solid.name: k for k, solid in enumerate(self.solids.solids)}
+        for name, T in moved.items():
+            _require_poses(self.where, name, T)
+            if name in index:
+                own = flat_pose(T @ self._own(name, self.solids.solids[index[name]].pose))
+                batch = () if same else self.batch
+                self.placed[:, index[name]] = np.broadcast_to(own, (*batch, 12)).reshape(-1, 12)
+
+    def _own(self, name: str, solid: Array) -> Array:
+        """Return the pose of a solid in the frame of its shape: the middle of a hull's vertices is its origin."""
         shape = next(c for c in self.model.collisions if c.name == name)
-        solid = next(s for s in self.solids.solids if s.name == name)
-        own: Array = np.linalg.inv(np.asarray(shape.pose, dtype=float)) @ solid.pose
+        own: Array = np.linalg.inv(np.asarray(shape.pose, dtype=float)) @ solid
         return own
 
-    def _flat(self, x: Array, core: tuple[int, ...]) -> Array:
-        """Return an array as (states, core) of the common dtype."""
-        whole = np.broadcast_to(x, (*self.batch, *core))
-        return np.ascontiguousarray(whole, self.dtype).reshape(self.count, *core)
-
-    def rows(self, what: str, guard: str = "", margin: float = np.inf) -> Array:
-        """Return what is computed of each pair (…, pairs, width)."""
-        solids = self.solids
-        code = pair_code(self.where, self.model, solids, what, guard, self.dtype, cpu) if solids.pairs else None
-        if code is None or not self.count:
-            return np.zeros((*self.batch, len(solids.pairs), WIDTHS[what]), self.dtype)
-        shared = [np.minimum(solids.bounds(), 1e16), np.array(min(margin, 1e15))] if guard else []
-        shared += [solids.sizes(kind) for kind in code.kinds]
-        inputs = [self.q, self.placed, *(x[None] for x in shared)]
-        (rows,) = code.run(np.ones(1), [np.asarray(x, self.dtype) for x in inputs])
-        return rows.reshape(*self.batch, *rows.shape[-2:])
+    def results(self, what: str, guard: str = "", margin: float = np.inf) -> list[Any]:
+        """Return what is computed, (…, pairs, width) of each pair or (…) of all."""
+        library, solids, like = self.library, self.solids, self.like
+        if not solids.pairs or not self.count:
+            shape = () if what in (LEAST, NEAR) else (len(solids.pairs), WIDTHS[what])
+            empty = [library.full(like, (*self.batch, *shape), np.inf)]
+            more = (*self.batch, len(solids.pairs), self.model.nv)
+            return [*empty, library.full(like, more, 0.0)] if what == GRADIENT else empty
+        target, number = cpu, -1
+        if library.on_gpu:
+            number = read_array(self.where, "q", like).device
+            target = cuda(device(self.where, number).architecture)
+        code = pair_code(self.where, self.model, solids, what, guard, self.dtype, target)
+        shared: list[Any] = code.shared
+        own = [self.placed, *([np.full(1, min(margin, 1e15), self.dtype)] if guard else [])]
+        if library.on_gpu:
+            key = type(library), number
+            if key not in code.uploaded:
+                code.uploaded[key] = [library.upload(like, x) for x in code.shared]
+            shared, own = code.uploaded[key], [library.upload(like, x) for x in own]
+        results = code.run(np.ones(1), [self.q, *own, *shared])
+        return [x.reshape((*self.batch, *x.shape[2:])) for x in results]
 
 
 def _require_poses(where: str, name: str, T: Array) -> None:

@@ -7,7 +7,7 @@ loops within that. So code grows with the kinds, and data with the pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.gjk import Loop, Problem, overlaps
 from sixd.algorithms.distance.manifolds import CONTACTS
 from sixd.algorithms.distance.pairs import CLOSED, ITERATED
-from sixd.algorithms.kinematics import body_poses
+from sixd.algorithms.distance.vectors import cross
+from sixd.algorithms.kinematics import body_poses, joint_transforms, path, world_transforms
 from sixd.body_marks import listening
 from sixd.collision.solids import PairGroup, SolidPairs, flat_pose, pair_groups
 from sixd.engine.artifact import make_rollout, recipe_key
@@ -26,26 +27,37 @@ from sixd.model.memo import known_of
 from sixd.model.model import Model
 from sixd.slow_work import watched
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
+from sixd.spatial.transform import inverse_transform
 from sixd.trace.program import Program, trace
 from sixd.trace.recipe import Recipe, Shape
 from sixd.trace.stages import Into, Rows, Stages
 
 WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
-# what is computed of each pair: the distance, nearest points and normal; contact points; or the distance where it is
-# not negative, and any negative number where it is
-DISTANCE, POINTS, NEAR = "distance", "points", "near"
-WIDTHS = {DISTANCE: 10, POINTS: 19, NEAR: 1}
+# what is computed of each pair: the distance, nearest points and normal, (pairs, 10); the same and the gradients of the
+# distances, (pairs, nv); contact points, (pairs, 19); or the least distance of all pairs; or that where it is not
+# negative, and any negative number where it is
+DISTANCE, GRADIENT, POINTS, LEAST, NEAR = "distance", "gradient", "points", "least", "near"
+WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, LEAST: 1, NEAR: 1}
 _POSE: Shape = (12,)
 
 
 class PairCode:
-    """Code (q, placements, sizes …) -> rows (pairs, width); ``kinds`` is the order of the sizes."""
+    """Code (q, placements, sizes …) -> what is computed of the pairs; ``shared`` are the inputs that are the same for
+    all states, without the margin."""
 
     def __init__(self, model: Model, solids: SolidPairs, what: str, guard: str, dtype: str, target: CodeTarget) -> None:
-        self.kinds = solids.kinds
         recipe = pair_recipe(model, solids, what, guard, dtype)
-        self.recipe = recipe
         self.run: Any = make_rollout(recipe, recipe_key(recipe, dtype), what, guard, model.name, dtype, target)
+        self.dtype, self.model, self.solids, self.what, self.guard = dtype, model.name, solids, what, guard
+        self.shared = self._shared(model)
+        self.uploaded: dict[Any, list[Any]] = {}  # the shared inputs on GPUs
+
+    def _shared(self, model: Model) -> list[Array]:
+        solids = self.solids
+        shared = [np.minimum(solids.bounds(), 1e16)] if self.guard else []
+        shared += [supports(model, solids)] if self.what == GRADIENT else []
+        shared += [solids.sizes(kind) for kind in solids.kinds]
+        return [np.asarray(x, self.dtype)[None] for x in shared]
 
 
 def pair_code(
@@ -62,21 +74,38 @@ def pair_code(
 
 
 def pair_recipe(model: Model, solids: SolidPairs, what: str, guard: str, dtype: str) -> Recipe:
-    """Return the recipe (q, placements (n, 12), bounds (n, 4), margin, sizes …) -> "pairs" (pairs, width).
+    """Return the recipe (q, placements (n, 12), margin, bounds (n, 4), supports, sizes …) -> what is computed.
 
-    ``guard``: "" for all pairs; "margin" for those whose bounding spheres are nearer than the margin; "least" for those
-    that may be the nearest. The distance of others is that of their spheres.
+    ``guard``: "" for all pairs; "margin" for those whose bounds are nearer than the margin; "least" for those that may
+    be the nearest. The distance of others is that of their bounds.
     """
     n, inputs = len(solids.solids), {"q": (model.nq,), "placements": (len(solids.solids), 12)}
     if guard:
-        inputs |= {"bounds": (n, 4), "margin": ()}
+        inputs |= {"margin": (), "bounds": (n, 4)}
+    if what == GRADIENT:
+        inputs["supports"] = (len(solids.pairs), model.nv)
     inputs |= {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
     stages = Stages(dtype)
     given = {name: stages.input(name, shape) for name, shape in inputs.items()}
     with listening(stages.graph):
-        result = _PairStages(stages, model, solids, what, given).pairs(guard)
-    (name,) = stages.store({"pairs": result})
-    return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=(name,))
+        calls = _PairStages(stages, model, solids, what, given)
+        results = {"pairs": calls.pairs(guard)}
+        if what == GRADIENT:
+            results["gradients"] = calls.gradients(model, results["pairs"])
+        if what in (LEAST, NEAR):
+            results["pairs"] = reduce(minimum, results["pairs"].ravel())
+        names = stages.store(results)
+    return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=names)
+
+
+def supports(model: Model, solids: SolidPairs) -> Array:
+    """Return 1 (pairs, nv) where a degree of freedom moves the second solid of a pair alone, -1 where the first."""
+    moved = np.zeros((model.nb + 1, model.nv))
+    for body in model.bodies:
+        for i in path(model, body):
+            moved[body, model.iv[i]] = 1
+    body_of = [solid.body for solid in solids.solids]
+    return np.array([moved[body_of[j]] - moved[body_of[i]] for i, j in solids.pairs]).reshape(-1, model.nv)
 
 
 class _PairStages:
@@ -110,6 +139,22 @@ class _PairStages:
         for group in pair_groups(self.solids, WRITTEN):
             result = self._group(group, result, flags)
         return result
+
+    def gradients(self, model: Model, rows: Array) -> Array:
+        """Return the gradients (pairs, nv) of the distances: nᵀ(J_b - J_a) at the nearest points.
+
+        A unit force n at the second point and -n at the first one are the same wrench w in the world, up to the sign.
+        """
+        count, nv = len(self.solids.pairs), model.nv
+        S = self.stages(self._traced(partial(_subspaces, model), (model.nq,)), self.given["q"])
+
+        def gradient(row: Array, signs: Array, S: Array) -> Array:
+            w = np.concatenate([cross(row[4:7], row[7:10]), row[7:10]])
+            return np.array([(S[k] @ w) * signs[k] for k in range(nv)])
+
+        program = self._traced(gradient, (10,), (nv,), (nv, 6))
+        arguments = Rows(rows, range(count)), Rows(self.given["supports"], range(count)), S
+        return self.stages.each(program, *arguments, into=[Into(count, range(count))])
 
     def _group(self, group: PairGroup, result: Array, flags: Any) -> Array:
         """Return the rows with those of a group."""
@@ -171,7 +216,7 @@ class _PairStages:
     def _row(self, group: PairGroup, nearest: Nearest, arguments: tuple[Array, ...]) -> Array:
         """Return what is computed of a pair: distance, points and normal; or contact points, depths and normal."""
         sign = -1 if group.swapped else 1
-        if self.what == NEAR:
+        if WIDTHS[self.what] == 1:
             return np.array([nearest.distance])
         if self.what == POINTS:
             contacts = CONTACTS[group.kinds[0][0], group.kinds[1][0]]
@@ -206,7 +251,7 @@ class _PairStages:
             return np.array([where(s[3] + t[3] < _ENDLESS, sqrt(d @ d), _ENDLESS)])
 
         bounds = self._of_pairs(upper, 1)
-        return _least([bounds[k, 0] for k in range(len(self.solids.pairs))])
+        return reduce(minimum, bounds.ravel())
 
     def _of_pairs(self, function: Callable[..., Any], width: int) -> Any:
         first, second = zip(*self.solids.pairs, strict=True)
@@ -219,11 +264,12 @@ class _PairStages:
 _ENDLESS = 1e15  # m: radii from here on are those of endless solids
 
 
-def _least(numbers: list[Any]) -> Any:
-    least = numbers[0]
-    for x in numbers[1:]:
-        least = minimum(least, x)
-    return least
+def _subspaces(model: Model, q: Array) -> Array:
+    """The motion subspaces (nv, 6) of all joints in the world."""
+    X, S = joint_transforms(model, q)
+    X_W = world_transforms(model, X)
+    columns = [(inverse_transform(X_W[i]) @ S[i]).T for i in model.bodies]
+    return np.concatenate([np.zeros((0, 6), dtype=int), *columns])
 
 
 def _bodies(model: Model, q: Array) -> Array:
