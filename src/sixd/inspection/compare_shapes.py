@@ -34,29 +34,29 @@ def collision_differences(
         yield Difference("collisions", a.name, "collision shapes", len(a.collisions), len(b.collisions))
         return
     theirs = {c.name: c for c in b.collisions}
-    named = [(c, theirs.pop(c.name)) for c in a.collisions if c.name in theirs]
-    alone = [c for c in a.collisions if c.name not in {mine.name for mine, _ in named}]
-    for mine in alone:
-        C, body = aligned.get(mine.body), pairs.get(mine.body)
-        same = (o for o in theirs.values() if C is not None and o.body == body and _coincide(C, mine, o, tol))
-        other = next(same, None)
-        if other is None:
-            yield Difference("collisions", mine.name, "collision shape", mine.shape.kind, _ABSENT)
-        else:
-            del theirs[other.name]
-    for other in theirs.values():
-        yield Difference("collisions", other.name, "collision shape", _ABSENT, other.shape.kind)
-    for mine, other in named:
-        bodies = [("world", *m.body_names)[c.body] for m, c in ((a, mine), (b, other))]
-        if pairs.get(mine.body) != other.body:
-            yield Difference("collisions", mine.name, "is on body", bodies[0], bodies[1])
-        elif _kind(mine) != _kind(other):
+    alone: list[Collision] = []
+    for mine in a.collisions:
+        other = theirs.get(mine.name)
+        if other is None or pairs.get(mine.body) != other.body:
+            alone.append(mine)
+            continue
+        del theirs[mine.name]
+        if _kind(mine) != _kind(other):
             yield Difference("collisions", mine.name, "shape", mine.shape.kind, other.shape.kind)
-        elif mine.shape.size:
+        elif mine.shape.size or mine.shape.kind == "plane":
             yield from values("collisions", mine.name, "size [m]", mine.shape.size, other.shape.size)
             yield from pose("collisions", mine.name, "shape", aligned[mine.body] @ mine.pose, other.pose)
         else:
             yield from _extents(aligned[mine.body], mine, other, tol)
+    for mine in alone:
+        on_body = (o for o in theirs.values() if mine.body in pairs and o.body == pairs[mine.body])
+        match = next((o for o in on_body if _coincide(aligned[mine.body], mine, o, tol)), None)
+        if match is None:
+            yield Difference("collisions", mine.name, "collision shape", mine.shape.kind, _ABSENT)
+        else:
+            del theirs[match.name]
+    for other in theirs.values():
+        yield Difference("collisions", other.name, "collision shape", _ABSENT, other.shape.kind)
 
 
 def _kind(collision: Collision) -> str:
