@@ -124,7 +124,7 @@ def _between(model: Model, selection: Selection, one: Any, two: Any) -> list[tup
     if isinstance(one, str) and isinstance(two, str) and one in selection.by_name and two in selection.by_name:
         if one == two:
             raise ModelError(f"collision_pairs: both names are {one!r}, expected two shapes.")
-        return [(*a, *b)]
+        return [(selection.by_name[one], selection.by_name[two])]
     crossing = _tested(model, lambda i, j: (i in a and j in b) or (i in b and j in a))
     return [(i, j) if i in a and j in b else (j, i) for i, j in crossing]
 
