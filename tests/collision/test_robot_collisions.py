@@ -41,7 +41,7 @@ def colliding(theirs):
     return [g for g in range(theirs.ngeom) if masks[g] or g in explicit]
 
 
-def tested(theirs):
+def pairs_of(theirs):
     """The pairs of geoms (i, j), i < j, by the rules of MuJoCo's documentation."""
     explicit = {frozenset(pair) for pair in zip(theirs.pair_geom1.tolist(), theirs.pair_geom2.tolist(), strict=True)}
     excluded = {frozenset(divmod(int(s), 1 << 16)) for s in theirs.exclude_signature}
@@ -76,7 +76,7 @@ def test_mjcf(path, rng):
     for c, g in zip(model.collisions, geoms, strict=True):
         assert theirs.geom(g).name in ("", c.name)
     pairs = {tuple(sorted((index[a], index[b]))) for a, b in sixd.collision_pairs(model)}
-    assert pairs == set(tested(theirs))
+    assert pairs == set(pairs_of(theirs))
     data = mujoco.MjData(theirs)
     theirs.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for _ in range(10):

@@ -1,5 +1,6 @@
 """Convex decomposition: what is passed to coacd, and that its parts are kept on disk."""
 
+import dataclasses
 import sys
 import types
 
@@ -47,12 +48,8 @@ def test_parts(coacd):
 
 def test_model(coacd):
     """Parts of a name each; pairs of the whole become pairs of the parts."""
-    import dataclasses
-
-    model = (
-        sixd.zoo.pendulum().with_collision("rod", SHAPE, name="hook") if "rod" in sixd.zoo.pendulum().frames else None
-    )
-    model = model or sixd.zoo.pendulum().with_collision(sixd.zoo.pendulum().body_names[0], SHAPE, name="hook")
+    model = sixd.zoo.pendulum()
+    model = model.with_collision(model.body_names[0], SHAPE, name="hook")
     model = model.with_collision("world", sixd.Shape("sphere", (1.0,)), name="ball")
     hook, ball = model.collisions
     model = dataclasses.replace(model, collisions=(hook, dataclasses.replace(ball, paired=("hook",))))
