@@ -26,8 +26,7 @@ class CollisionPairs(tuple[tuple[str, str], ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        more = f"; {len(self) - _MOST_LINES} more" if len(self) > _MOST_LINES else ""
-        return f"<CollisionPairs: {len(self)}; {'; '.join(map(' - '.join, self[:_MOST_LINES]))}{more}>"
+        return f"<CollisionPairs: {len(self)}>"
 
     def __str__(self) -> str:
         more = [f"… and {len(self) - _MOST_LINES} more"] if len(self) > _MOST_LINES else []
@@ -52,9 +51,10 @@ def collision_pairs(model: Model, among: Any = None) -> CollisionPairs:
     ----------
     among : which of them.
 
-        - a name: of a collision shape, else of a link or body, which stands for its shapes; or the beginning of such
+        - a name: of a collision shape, else of the link that has shapes, else of the body; or the beginning of such
           names, up to one of ``_ / : .``, as of an attached model. ``"body:NAME"`` are the shapes of a body and of all
-          that is fixed to it, ``"subtree:NAME"`` also those of the bodies that it carries.
+          that is fixed to it, ``"subtree:NAME"`` also those of the bodies that it carries. ``"world"`` are the shapes
+          added to the world itself.
         - a pattern such as ``"finger*"``, of names of shapes, links or bodies.
         - a list of such: the pairs among all of their shapes.
         - a tuple of two of them: the pairs between one and the other. Two names of shapes are a pair in any case.

@@ -42,9 +42,10 @@ class Selection:
         raise unknown_name(self.where, "collision shape, link or body", term, known)
 
     def _by_names(self, term: str) -> list[int]:
-        """Return the shapes by the first rule that finds any: their link or body, a pattern, a prefix."""
+        """Return the shapes by the first rule that finds any: their link, their body, a pattern, a prefix."""
         rules = (
-            lambda names: term in names[1:],
+            lambda names: names[1] == term,
+            lambda names: names[2] == term,
             lambda names: any(fnmatchcase(name, term) for name in names),
             lambda names: any(name.startswith(term) and _ends(term, name) for name in names),
         )
