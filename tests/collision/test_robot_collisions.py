@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import sixd
+from mujoco_pairs import colliding_geoms, contact_pairs
 from peers import mujoco, pin
 from robots import DM_CONTROL, FIVE, ROBOTS, RTB, SITE, all_urdfs, pinocchio_model, quiet_load
 from sixd.geometry.hulls import convex_hull
 
 pytestmark = [pytest.mark.one_target, pytest.mark.long]
 
-SHAPES = {"box", "sphere", "cylinder", "capsule", "mesh"}
 # no robots: a part of another file, a joint without its link, and a file that is empty
 BROKEN = {"ur3.urdf", "falcon.urdf", "test.urdf"}
 MJCFS = sorted(path for folder in (DM_CONTROL, SITE / "mujoco", RTB, ROBOTS) for path in folder.rglob("*.xml"))
@@ -34,35 +34,6 @@ def mujocos_model(path):
         mujoco.set_mju_user_warning(None)
 
 
-def colliding(theirs):
-    """The geoms that are collision shapes, in MuJoCo's order."""
-    explicit = {*theirs.pair_geom1.tolist(), *theirs.pair_geom2.tolist()}
-    masks = theirs.geom_contype | theirs.geom_conaffinity
-    return [g for g in range(theirs.ngeom) if masks[g] or g in explicit]
-
-
-def pairs_of(theirs):
-    """The pairs of geoms (i, j), i < j, by the rules of MuJoCo's documentation."""
-    explicit = {frozenset(pair) for pair in zip(theirs.pair_geom1.tolist(), theirs.pair_geom2.tolist(), strict=True)}
-    excluded = {frozenset(divmod(int(s), 1 << 16)) for s in theirs.exclude_signature}
-    parents = not theirs.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
-    body = theirs.geom_bodyid
-    weld = theirs.body_weldid[body]
-    above = theirs.body_weldid[theirs.body_parentid[weld]]
-    for i in range(theirs.ngeom):
-        for j in range(i + 1, theirs.ngeom):
-            masks = (
-                theirs.geom_contype[i] & theirs.geom_conaffinity[j]
-                or theirs.geom_contype[j] & theirs.geom_conaffinity[i]
-            )
-            near = parents and weld[i] and weld[j] and (weld[i] == above[j] or weld[j] == above[i])
-            usual = (
-                weld[i] != weld[j] and masks and not near and frozenset((int(body[i]), int(body[j]))) not in excluded
-            )
-            if max(theirs.geom_type[[i, j]]) > 1 and (usual or frozenset((i, j)) in explicit):  # not of two surfaces
-                yield i, j
-
-
 @pytest.mark.parametrize("path", MJCFS, ids=label)
 def test_mjcf(path, rng):
     """Counts and pairs are MuJoCo's; what touches in random poses is among the pairs."""
@@ -70,13 +41,13 @@ def test_mjcf(path, rng):
     if theirs is None:
         pytest.skip("a part of another file")
     model = quiet_load(path)
-    geoms = colliding(theirs)
+    geoms = colliding_geoms(theirs)
     assert len(model.collisions) == len(geoms)
     index = {c.name: g for c, g in zip(model.collisions, geoms, strict=True)}
     for c, g in zip(model.collisions, geoms, strict=True):
         assert theirs.geom(g).name in ("", c.name)
     pairs = {tuple(sorted((index[a], index[b]))) for a, b in sixd.collision_pairs(model)}
-    assert pairs == set(pairs_of(theirs))
+    assert pairs == contact_pairs(theirs)
     data = mujoco.MjData(theirs)
     theirs.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for _ in range(10):
