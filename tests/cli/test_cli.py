@@ -22,6 +22,7 @@ from sixd.cli.commands.bench import measure
 from sixd.cli.commands.check import advice
 from sixd.codegen.llvm import machine
 from sixd.model.parts import Finding
+from urdf_text import CHAIN
 
 SOURCE = Path(sixd.__file__).parent
 COMMANDS = list(group.COMMANDS)
@@ -395,6 +396,14 @@ def test_info_facts_are_those_of_the_model(call):
     assert facts["findings"] == []
     free = json.loads(call("info", "falling_sphere", "--json")[1])["joints"][0]
     assert free["upper"] == [None] * 7
+
+
+def test_info_counts_collision_shapes(call, tmp_path):
+    shape = '<collision><geometry><sphere radius="1"/></geometry></collision></link>'
+    file = urdf(tmp_path, CHAIN.replace("</link>", shape))
+    assert "3 shapes, 2 pairs that may touch" in call("info", file)[1]
+    facts = json.loads(call("info", file, "--json")[1])
+    assert (len(facts["collisions"]), facts["collision_pairs"]) == (3, 2)
 
 
 def test_info_alone_lists_the_zoo(call):

@@ -26,8 +26,7 @@ class CollisionPairs(tuple[tuple[str, str], ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        more = f"; {len(self) - _MOST_LINES} more" if len(self) > _MOST_LINES else ""
-        return f"<CollisionPairs: {len(self)}; {'; '.join(map(' - '.join, self[:_MOST_LINES]))}{more}>"
+        return f"<CollisionPairs: {len(self)}>"
 
     def __str__(self) -> str:
         more = [f"… and {len(self) - _MOST_LINES} more"] if len(self) > _MOST_LINES else []
@@ -52,14 +51,15 @@ def collision_pairs(model: Model, among: Any = None) -> CollisionPairs:
     ----------
     among : which of them.
 
-        - a name: of a collision shape, else of a link or body, which stands for its shapes; or the beginning of such
+        - a name: of a collision shape, else of the link that has shapes, else of the body; or the beginning of such
           names, up to one of ``_ / : .``, as of an attached model. ``"body:NAME"`` are the shapes of a body and of all
-          that is fixed to it, ``"subtree:NAME"`` also those of the bodies that it carries.
+          that is fixed to it, ``"subtree:NAME"`` also those of the bodies that it carries. ``"world"`` are the shapes
+          added to the world itself.
         - a pattern such as ``"finger*"``, of names of shapes, links or bodies.
         - a list of such: the pairs among all of their shapes.
         - a tuple of two of them: the pairs between one and the other. Two names of shapes are a pair in any case.
         - ``"self"``: the pairs within each mechanism, whose links joints connect other than through the world.
-        - a list with tuples or ``"self"``: all pairs of its items.
+        - a list with tuples or ``"self"``: all pairs of its items, in their order; a tuple's first name comes first.
 
     >>> import sixd
     >>> ball = sixd.Shape("sphere", (0.1,))
@@ -70,33 +70,35 @@ def collision_pairs(model: Model, among: Any = None) -> CollisionPairs:
     (4, 3)
     """
     require_model("collision_pairs", model)
-    shapes = model.collisions
     if among is None:
-        return _named(shapes, _tested(model, lambda i, j: True))
+        return _named(model, _tested(model, lambda i, j: True))
     selection = Selection(model)
     items = [*among] if isinstance(among, (list, CollisionPairs)) else [among]
     single = [item for item in items if isinstance(item, str) and item != "self"]
-    found: set[tuple[int, int]] = set()
-    if single:
-        found |= _among(model, selection, single)
+    found = [*_among(model, selection, single)] if single else []
     for item in (item for item in items if item not in single):
         if item == "self":
-            found |= _within_mechanisms(model)
+            found += _within_mechanisms(model)
         elif isinstance(item, tuple) and len(item) == 2:
-            found |= _between(model, selection, *item)
+            found += _between(model, selection, *item)
         else:
             raise ScalarTypeError(
                 f"collision_pairs: among is {item!r}, expected a name, a pattern, 'self', a tuple of two, or a list of "
                 f"these."
             )
-    return _named(shapes, sorted(found))
+    return _named(model, found)
 
 
-def _named(shapes: tuple[Collision, ...], pairs: Iterable[tuple[int, int]]) -> CollisionPairs:
-    return CollisionPairs((shapes[i].name, shapes[j].name) for i, j in pairs)
+def _named(model: Model, pairs: Iterable[tuple[int, int]]) -> CollisionPairs:
+    """Return pairs of indices as names, each pair once."""
+    once: dict[frozenset[int], tuple[int, int]] = {}
+    for pair in pairs:
+        once.setdefault(frozenset(pair), pair)
+    names = [c.name for c in model.collisions]
+    return CollisionPairs((names[i], names[j]) for i, j in once.values())
 
 
-def _among(model: Model, selection: Selection, terms: list[str]) -> set[tuple[int, int]]:
+def _among(model: Model, selection: Selection, terms: list[str]) -> Iterator[tuple[int, int]]:
     """Return the pairs of shapes that are all selected by one of the terms."""
     chosen = {i for term in terms for i in selection.of(term)}
     if len(chosen) < 2:
@@ -105,16 +107,16 @@ def _among(model: Model, selection: Selection, terms: list[str]) -> set[tuple[in
             f"collision_pairs: among is {term!r}, which is one shape, {name!r}, expected several. Write "
             f"({name!r}, '*') for its pairs with all others."
         )
-    return set(_tested(model, lambda i, j: i in chosen and j in chosen))
+    return _tested(model, lambda i, j: i in chosen and j in chosen)
 
 
-def _within_mechanisms(model: Model) -> set[tuple[int, int]]:
+def _within_mechanisms(model: Model) -> Iterator[tuple[int, int]]:
     home = mechanisms(model)
-    return set(_tested(model, lambda i, j: home[i] == home[j] != ""))
+    return _tested(model, lambda i, j: home[i] == home[j] != "")
 
 
-def _between(model: Model, selection: Selection, one: Any, two: Any) -> set[tuple[int, int]]:
-    """Return the pairs of a shape of ``one`` and a shape of ``two``."""
+def _between(model: Model, selection: Selection, one: Any, two: Any) -> list[tuple[int, int]]:
+    """Return the pairs of a shape of ``one`` and a shape of ``two``, in this order."""
     a, b = (
         {i for term in (side if isinstance(side, (list, tuple)) else [side]) for i in selection.of(term)}
         for side in (one, two)
@@ -122,8 +124,9 @@ def _between(model: Model, selection: Selection, one: Any, two: Any) -> set[tupl
     if isinstance(one, str) and isinstance(two, str) and one in selection.by_name and two in selection.by_name:
         if one == two:
             raise ModelError(f"collision_pairs: both names are {one!r}, expected two shapes.")
-        return {(min(*a, *b), max(*a, *b))}
-    return set(_tested(model, lambda i, j: (i in a and j in b) or (i in b and j in a)))
+        return [(selection.by_name[one], selection.by_name[two])]
+    crossing = _tested(model, lambda i, j: (i in a and j in b) or (i in b and j in a))
+    return [(i, j) if i in a and j in b else (j, i) for i, j in crossing]
 
 
 # the rule -----------------------------------------------------------------------------------------
@@ -133,8 +136,8 @@ def _tested(model: Model, accepts: Accepts) -> Iterator[tuple[int, int]]:
     """Yield the indices (i, j), i < j, of shapes that may touch, and that ``accepts``."""
     shapes, parents = model.collisions, _carriers(model)
     disabled = {frozenset(pair) for pair in model.disabled_collisions}
-    for j, two in enumerate(shapes):
-        for i, one in enumerate(shapes[:j]):
+    for i, one in enumerate(shapes):
+        for j, two in enumerate(shapes[i + 1 :], start=i + 1):
             if accepts(i, j) and _may_touch(one, two, parents, disabled):
                 yield i, j
 

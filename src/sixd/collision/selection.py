@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from sixd.errors import ScalarTypeError, unknown_name
+from sixd.errors import ModelError, ScalarTypeError, unknown_name
 from sixd.model.model import Model
+from sixd.notebook import listed
 
 _ENDS = ("_", "/", ":", ".")  # of a prefix of names
 
@@ -22,28 +23,31 @@ class Selection:
 
     def of(self, term: object) -> list[int]:
         """Return the shapes that a name or pattern selects; raises if there are none."""
-        if not isinstance(term, str):
+        if not isinstance(term, str) or not term:
             raise ScalarTypeError(f"{self.where}: a part is {term!r}, expected a name or a pattern.")
-        kind, colon, name = term.partition(":")
-        if term not in self.by_name and colon and kind in ("body", "subtree"):
+        if term in self.by_name:
+            return [self.by_name[term]]
+        kind, _, name = term.partition(":")
+        if name and kind in ("body", "subtree"):
             bodies = self._bodies(kind, name)
             found = [i for i, c in enumerate(self.model.collisions) if c.body in bodies]
         else:
-            found = self._by_name(term)
-        if not found and (term in self.model.frames or colon):
-            raise unknown_name(f"{self.where}: {term!r} has no collision shapes", "shape", term, self.by_name)
-        if not found:
-            known = dict.fromkeys(name for names in self._names for name in names)
-            raise unknown_name(self.where, "collision shape, link or body", term, known)
-        return found
+            found = self._by_names(term)
+        if found:
+            return found
+        if term in self.model.frames or (name and kind in ("body", "subtree")):
+            links = listed(dict.fromkeys(c.link for c in self.model.collisions)) or "none"
+            raise ModelError(f"{self.where}: {term!r} has no collision shapes, expected one of those with: {links}.")
+        known = dict.fromkeys(name for names in self._names for name in names)
+        raise unknown_name(self.where, "collision shape, link or body", term, known)
 
-    def _by_name(self, term: str) -> list[int]:
-        if term in self.by_name:
-            return [self.by_name[term]]
+    def _by_names(self, term: str) -> list[int]:
+        """Return the shapes by the first rule that finds any: their link, their body, a pattern, a prefix."""
         rules = (
-            lambda names: term in names[1:],
+            lambda names: names[1] == term,
+            lambda names: names[2] == term,
             lambda names: any(fnmatchcase(name, term) for name in names),
-            lambda names: any(name.startswith(term) and name[len(term) :].startswith(_ENDS) for name in names),
+            lambda names: any(name.startswith(term) and _ends(term, name) for name in names),
         )
         some = ([i for i, names in enumerate(self._names) if rule(names)] for rule in rules)
         return next((found for found in some if found), [])
@@ -53,6 +57,10 @@ class Selection:
         if kind == "body":
             return {frame.body}
         return set(self.model.tree.subtree(frame.body)) if frame.body else {0, *self.model.bodies}
+
+
+def _ends(prefix: str, name: str) -> bool:
+    return prefix.endswith(_ENDS) or name[len(prefix) :].startswith(_ENDS)
 
 
 def mechanisms(model: Model) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,12 @@ def _extreme(points: Array) -> tuple[Array, Any]:
     _, extents, axes = np.linalg.svd(np.linalg.qr(points - middle, mode="r"))
     rank = int((extents > _FLAT * max(extents[0], 1e-300) * np.sqrt(len(points))).sum()) if extents[0] > 0 else 0
     if rank == 3:
-        some = points[np.sort(_qhull(points).vertices)]
-        return some, _qhull(some)
+        hull = _qhull(points)
+        used = np.sort(hull.vertices)
+        faces = np.searchsorted(used, hull.simplices)
+        return points[used], SimpleNamespace(
+            points=points[used], simplices=faces, equations=hull.equations, volume=hull.volume
+        )
     flat = (points - middle) @ axes[:rank].T
     if rank == 2:
         return points[_qhull(flat).vertices], None
@@ -179,13 +184,32 @@ def _farthest(points: Array, most: int) -> list[int]:
     """Return the indices of ``most`` of the vertices of a hull: a simplex, then always the farthest from the others."""
     chosen = _simplex(points)
     hull = _qhull(points[chosen], incremental=True)
+    known = np.zeros(0, dtype=np.int64)
+    heights, faces = np.full(len(points), -np.inf), np.full(len(points), -1)  # above the face that is farthest below
     while len(chosen) < most:
-        heights = np.concatenate([_heights(part, hull).max(axis=1) for part in _parts(points)])
-        heights[chosen] = 0
+        # a new vertex replaces some faces: of most points only the heights above the new ones are needed
+        names = np.sort(hull.simplices.astype(np.int64), axis=1) @ np.array([most * most, most, 1])
+        lost = ~np.isin(faces, names)
+        heights[lost] = -np.inf
+        _raise(heights, faces, np.flatnonzero(lost), points, hull.equations, names)
+        new = ~np.isin(names, known)
+        _raise(heights, faces, np.flatnonzero(~lost), points, hull.equations[new], names[new])
+        known = names
+        heights[chosen] = -np.inf
         chosen.append(int(heights.argmax()))
         hull.add_points(points[chosen[-1:]])
     hull.close()
     return chosen
+
+
+def _raise(heights: Array, faces: Array, rows: Array, points: Array, equations: Array, names: Array) -> None:
+    """Replace the heights of some points, and the names of the faces, by larger ones above further faces."""
+    for some in _parts(rows):
+        above = _heights(points[some], equations)
+        highest = above.argmax(axis=1)
+        height = above[np.arange(len(some)), highest]
+        higher = height > heights[some]
+        heights[some[higher]], faces[some[higher]] = height[higher], names[highest[higher]]
 
 
 def _simplex(points: Array) -> list[int]:
@@ -204,16 +228,16 @@ def _parts(points: Array) -> list[Array]:
     return [points[k : k + _CHUNK] for k in range(0, len(points), _CHUNK)]
 
 
-def _heights(points: Array, hull: Any) -> Array:
-    """Return the heights (n, m) of points above the planes of the faces."""
-    return points @ hull.equations[:, :3].T + hull.equations[:, 3]
+def _heights(points: Array, equations: Array) -> Array:
+    """Return the heights (n, m) of points above planes."""
+    return points @ equations[:, :3].T + equations[:, 3]
 
 
 def _deviation(points: Array, few: Array, hull: Any) -> float:
     """Return the largest distance of points from the hull of ``few``, which is attained at a face that they see."""
     largest, corners = 0.0, few[hull.simplices]
     for part in _parts(points):
-        heights = _heights(part, hull)
+        heights = _heights(part, hull.equations)
         k, face = np.nonzero(heights > 0)
         distances = np.full(len(part), np.inf)
         np.minimum.at(distances, k, _to_triangles(part[k], corners[face], heights[k, face]))

@@ -34,43 +34,35 @@ def collision_differences(
         yield Difference("collisions", a.name, "collision shapes", len(a.collisions), len(b.collisions))
         return
     theirs = {c.name: c for c in b.collisions}
-    named = [(c, theirs.pop(c.name)) for c in a.collisions if c.name in theirs]
-    alone = [c for c in a.collisions if c.name not in {mine.name for mine, _ in named}]
-    for mine in alone:
-        C, body = aligned.get(mine.body), pairs.get(mine.body)
-        same = (o for o in theirs.values() if C is not None and o.body == body and _coincide(C, mine, o, tol))
-        other = next(same, None)
-        if other is None:
+    names = {(c.name, pairs.get(c.body)) for c in a.collisions}
+
+    def unlike(mine: Collision, other: Collision) -> Iterator[Difference]:
+        C, where = aligned[mine.body], mine.name
+        if _kind(mine) != _kind(other):
+            yield Difference("collisions", where, "shape", mine.shape.kind, other.shape.kind)
+        elif _kind(mine) == "mesh":
+            yield from _extents(C, mine, other, tol)
+        else:
+            yield from values("collisions", where, "size [m]", mine.shape.size, other.shape.size)
+            yield from pose("collisions", where, "shape", C @ mine.pose, other.pose)
+
+    for mine in a.collisions:
+        on_body = [o for o in theirs.values() if mine.body in pairs and o.body == pairs[mine.body]]
+        same = next((o for o in on_body if o.name == mine.name), None)
+        # a shape whose name the other model does not have on this body may be there under another
+        same = same or next((o for o in on_body if (o.name, o.body) not in names and not any(unlike(mine, o))), None)
+        if same is None:
             yield Difference("collisions", mine.name, "collision shape", mine.shape.kind, _ABSENT)
         else:
-            del theirs[other.name]
+            del theirs[same.name]
+            yield from unlike(mine, same)
     for other in theirs.values():
         yield Difference("collisions", other.name, "collision shape", _ABSENT, other.shape.kind)
-    for mine, other in named:
-        bodies = [("world", *m.body_names)[c.body] for m, c in ((a, mine), (b, other))]
-        if pairs.get(mine.body) != other.body:
-            yield Difference("collisions", mine.name, "is on body", bodies[0], bodies[1])
-        elif _kind(mine) != _kind(other):
-            yield Difference("collisions", mine.name, "shape", mine.shape.kind, other.shape.kind)
-        elif mine.shape.size:
-            yield from values("collisions", mine.name, "size [m]", mine.shape.size, other.shape.size)
-            yield from pose("collisions", mine.name, "shape", aligned[mine.body] @ mine.pose, other.pose)
-        else:
-            yield from _extents(aligned[mine.body], mine, other, tol)
 
 
 def _kind(collision: Collision) -> str:
     kind = collision.shape.kind
     return "mesh" if kind == "hull" else kind
-
-
-def _coincide(C: Array, mine: Collision, other: Collision, tol: float) -> bool:
-    """Whether two shapes on the same body are equal; C (4, 4) maps from a's frame of it to b's."""
-    if _kind(mine) != _kind(other) or not np.allclose(mine.shape.size, other.shape.size, rtol=tol, atol=tol):
-        return False
-    if mine.shape.size or mine.shape.kind == "plane":
-        return np.allclose(C @ mine.pose, other.pose, rtol=0, atol=max(tol, 1e-12))
-    return not any(_extents(C, mine, other, tol))
 
 
 def _extents(C: Array, mine: Collision, other: Collision, tol: float) -> Iterator[Difference]:

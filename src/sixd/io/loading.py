@@ -50,8 +50,8 @@ def load(
         pose in the file). If omitted, the format decides: a URDF's root link is fixed to the world; in SDF, each model
         without a joint to the world is free, unless it is static. True frees a URDF's root link, False fixes the
         models of an SDF at their poses. MJCF and spatial_v2 models define their base themselves.
-    package_dirs : folders of the packages named in ``package://…`` and of the models in ``model://…``. Meshes are only
-        for viewing and may be missing; a model that an SDF includes must exist.
+    package_dirs : folders of the packages named in ``package://…`` and of the models in ``model://…``. Meshes are not
+        read here and may be missing; a model that an SDF includes must exist.
     arguments : values of a xacro file's arguments, such as ``{"prefix": "left_"}``; an error if the file is not xacro.
     srdf : an SRDF file of the robot, in the forms of ``source``. Its group states become named configurations
         (``GROUP/NAME`` where several groups have a state of that name; joints that it leaves out are neutral, mimic

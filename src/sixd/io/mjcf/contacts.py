@@ -16,12 +16,16 @@ from sixd.model import Collision, Model, Visual
 
 def twins(model: Model) -> dict[int, Collision]:
     """Return the collision shapes that are the same geom as a visual, by the index of the visual."""
-    known = {(c.body, c.name): c for c in model.collisions}
+    waiting: dict[int, list[Collision]] = {}
+    for c in model.collisions:
+        waiting.setdefault(c.body, []).append(c)
     found: dict[int, Collision] = {}
     for k, visual in enumerate(model.visuals):
-        collision = known.get((visual.body, visual.name))
-        if collision is not None and _is_twin(visual, collision):
-            found[k] = known.pop((visual.body, visual.name))
+        own = waiting.get(visual.body, [])
+        twin = next((c for c in own if visual.name in ("", c.name) and _is_twin(visual, c)), None)
+        if twin is not None:
+            found[k] = twin
+            own.remove(twin)
     return found
 
 

@@ -57,9 +57,10 @@ class Shapes:
             self.colliding.add(collision.name)
             contype, conaffinity = (1 if x is None else int(x) for x in (collision.contype, collision.conaffinity))
             text += f' contype="{contype}" conaffinity="{conaffinity}"' + (' group="3"' if twin is None else "")
-        if part.name and all(c.isprintable() for c in part.name):
+        name = part.name if collision is None else collision.name
+        if name and all(c.isprintable() for c in name):
             # names of collision shapes differ and are in use elsewhere, those of visuals give way to them
-            name = part.name if collision is not None else claimed_name(part.name, self._names)
+            name = name if collision is not None else claimed_name(name, self._names)
             text = f"name={quoteattr(name)} {text}"
         return f"<geom {text}/>"
 
