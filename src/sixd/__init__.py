@@ -27,7 +27,7 @@ api.frames                             inverse_operational_inertia jacobian jaco
 api.frames                             operational_bias operational_inertia pose velocity
 api.linearization                      Linearization linearize
 collision.convex                       convex_collisions
-collision.distances                    ContactPoints Distances contact_points distance in_collision min_distance
+collision.distances                    ContactPoints Distances contact_points distance distance_derivatives in_collision min_distance
 collision.pairs                        CollisionPairs collision_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop

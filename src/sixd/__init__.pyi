@@ -62,6 +62,7 @@ from sixd.collision.distances import ContactPoints as ContactPoints
 from sixd.collision.distances import Distances as Distances
 from sixd.collision.distances import contact_points as contact_points
 from sixd.collision.distances import distance as distance
+from sixd.collision.distances import distance_derivatives as distance_derivatives
 from sixd.collision.distances import in_collision as in_collision
 from sixd.collision.distances import min_distance as min_distance
 from sixd.collision.pairs import CollisionPairs as CollisionPairs
@@ -305,6 +306,7 @@ __all__ = [
     "derivative_pattern",
     "differential_ik",
     "distance",
+    "distance_derivatives",
     "draw",
     "dynamically_consistent_inverse",
     "ellipsoid",
