@@ -27,8 +27,10 @@ api.frames                             inverse_operational_inertia jacobian jaco
 api.frames                             operational_bias operational_inertia pose velocity
 api.linearization                      Linearization linearize
 collision.convex                       convex_collisions
-collision.distances                    ContactPoints Distances contact_points distance distance_derivatives in_collision min_distance
+collision.distances                    ContactPoints Distances contact_points distance distance_derivatives
+collision.distances                    in_collision min_distance
 collision.pairs                        CollisionPairs collision_pairs
+collision.sampling                     sample_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop
 constraints.rolling                    KnifeEdge Rolling RollingSphere

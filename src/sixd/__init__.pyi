@@ -67,6 +67,7 @@ from sixd.collision.distances import in_collision as in_collision
 from sixd.collision.distances import min_distance as min_distance
 from sixd.collision.pairs import CollisionPairs as CollisionPairs
 from sixd.collision.pairs import collision_pairs as collision_pairs
+from sixd.collision.sampling import sample_pairs as sample_pairs
 from sixd.constraints.functions import Coupling as Coupling
 from sixd.constraints.functions import Holonomic as Holonomic
 from sixd.constraints.functions import Pfaffian as Pfaffian
@@ -362,6 +363,7 @@ __all__ = [
     "relative_inertia",
     "rod",
     "rollout_gradient",
+    "sample_pairs",
     "set_num_threads",
     "simulate",
     "spatial",

@@ -7,6 +7,7 @@ Each class is also a subclass of the built-in exception for the same kind of mis
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -144,3 +145,11 @@ def require_known(where: str, kind: str, name: object, known: Collection[str]) -
     """Raise the error of :func:`unknown_name` unless ``name`` is one of the known names."""
     if name not in known:
         raise unknown_name(where, kind, name, known)
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` with which a warning of the caller names the line outside of sixd that led there."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sixd."):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -7,7 +7,7 @@ import warnings
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sixd.errors import FileError, ModelError, ModelWarning
+from sixd.errors import FileError, ModelError, ModelWarning, user_level
 from sixd.geometry.decomposition import CONCAVITY, convex_parts
 from sixd.geometry.hulls import MOST_VERTICES, Hull, convex_hull
 from sixd.model.model import Model, require_model
@@ -92,11 +92,11 @@ def _warn(notes: list[Finding]) -> None:
     lost = [f"{n.where}: {n.message}" for n in notes if n.code == "lost-mesh"]
     if lost:
         text = f"convex_collisions: {len(lost)} collision shapes are left out. {listed(lost, _MOST_NAMES)}"
-        warnings.warn(text, ModelWarning, stacklevel=3)
+        warnings.warn(text, ModelWarning, stacklevel=user_level())
     concave = [f"{n.where}: {n.message}" for n in notes if n.code == "not-convex"]
     if concave:
         text = (
             f"convex_collisions: {len(concave)} collision meshes are not convex, their hulls are used: "
             f"{listed(concave, _MOST_NAMES)}. decompose=True replaces them by convex parts."
         )
-        warnings.warn(text, ModelWarning, stacklevel=3)
+        warnings.warn(text, ModelWarning, stacklevel=user_level())

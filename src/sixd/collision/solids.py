@@ -15,7 +15,7 @@ import numpy as np
 from sixd.algorithms.distance.supports import bounding_radius
 from sixd.collision.convex import convex_collisions
 from sixd.collision.pairs import CollisionPairs, collision_pairs
-from sixd.errors import ModelError, ModelWarning
+from sixd.errors import ModelError, ModelWarning, user_level
 from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.parts import Collision
@@ -131,7 +131,7 @@ def _solid(c: Collision) -> PairSolid:
 
             hull = convex_hull(shape)
             message = f"{c.name} has {len(vertices)} vertices, {len(hull.vertices)} are used: it is up to"
-            warnings.warn(f"{message} {1e3 * hull.deviation:.3g} mm larger.", ModelWarning, stacklevel=4)
+            warnings.warn(f"{message} {1e3 * hull.deviation:.3g} mm larger.", ModelWarning, stacklevel=user_level())
             vertices = hull.vertices
         middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2  # bounding spheres are about the origin
         count = next(n for n in _VERTICES if n >= len(vertices))

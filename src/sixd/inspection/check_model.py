@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from sixd.algorithms.constrained.assembly import ACCEPTED, holonomic_rows, row_scale
 from sixd.algorithms.constrained.dynamics import projections
 from sixd.algorithms.constrained.rank import assembled_rank, mobility_at
 from sixd.algorithms.singular import singular_joints
-from sixd.errors import ShapeError
+from sixd.collision.distances import distance
+from sixd.errors import ModelError, ModelWarning, ShapeError
 from sixd.model.model import Model
 from sixd.model.parts import Finding
 from sixd.model.system import System, require_system
@@ -16,6 +19,9 @@ from sixd.model.validate import inertia_finding, property_findings
 from sixd.runtime.arrays.registry import require_cpu
 from sixd.spatial.inertia import Inertia
 from sixd.spatial.scalar import ArrayLike, is_object
+
+_OVERLAP = 1e-6  # m: shapes that touch are drawn so
+_MOST_OVERLAPS = 8  # pairs that are listed
 
 
 class Findings(list[Finding]):
@@ -33,7 +39,8 @@ def check(model: System, q: ArrayLike | None = None) -> Findings:
     Codes: ``missing-inertia``, ``negative-mass``, ``impossible-inertia``, ``singular-mass-matrix``, ``limits``,
     ``degrees``, ``negative-property``, ``redundant-constraints``, ``cannot-assemble``, and findings of the reader of a
     file: ``misspelt``, ``repeated``, ``no-limits``, ``mimic``, ``visual``, ``collision``, ``renamed``, ``not-carried``,
-    ``equality``, ``keyframe``, ``mujoco``. With a configuration q (nq,) also ``not-assembled``, and ``rank-drop`` where
+    ``equality``, ``keyframe``, ``mujoco``. ``overlap`` names collision shapes that overlap in the neutral
+    configuration. With a configuration q (nq,) also ``not-assembled``, and ``rank-drop`` where
     ``constrained_dynamics`` returns NaN. An empty list means no likely mistakes.
     """
     require_system("check", model)
@@ -43,6 +50,8 @@ def check(model: System, q: ArrayLike | None = None) -> Findings:
     if model.constraints and not model.symbols:
         with np.errstate(all="ignore"):
             more += _constraint_findings(model) + (_findings_at(model, q) if q is not None else [])
+    if isinstance(model, Model) and model.collisions and not model.symbols:
+        more += _overlaps(model)
     findings.extend(f for f in more if (f.code, f.where) not in known)
     return findings
 
@@ -61,6 +70,26 @@ def _tree_findings(model: Model) -> list[Finding]:
         )
         findings.append(Finding("singular-mass-matrix", name, message))
     return [*findings, *property_findings(model)]
+
+
+def _overlaps(model: Model) -> list[Finding]:
+    """Return the pairs of collision shapes that overlap in the neutral configuration, the deepest first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # of meshes: convex_collisions reports these
+        try:
+            found = distance(model, np.asarray(model.neutral(), dtype=float))
+        except ModelError:  # a shape without distances
+            return []
+    depths = -found.distance
+    deepest = [k for k in np.argsort(-depths, kind="stable").tolist() if depths[k] > _OVERLAP]
+    findings = [
+        Finding("overlap", " - ".join(found.pairs[k]), f"they overlap by {1e3 * depths[k]:.3g} mm", True)
+        for k in deepest[:_MOST_OVERLAPS]
+    ]
+    if len(deepest) > _MOST_OVERLAPS:
+        message = f"{len(deepest) - _MOST_OVERLAPS} more pairs of collision shapes overlap in the neutral configuration"
+        findings.append(Finding("overlap", model.name, message, True))
+    return findings
 
 
 def _constraint_findings(model: System) -> list[Finding]:

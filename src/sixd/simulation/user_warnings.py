@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from sixd.errors import SimulationWarning
+from sixd.errors import SimulationWarning, user_level
 
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
@@ -17,10 +16,7 @@ def warn(where: str, text: str | None) -> None:
     """Issue a warning, if there is a text, for the line outside of sixd that led here."""
     if text is None or is_quiet():
         return
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sixd."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel=level)
+    warnings.warn(f"{where}: {text}", SimulationWarning, stacklevel=user_level())
 
 
 @contextmanager
