@@ -54,6 +54,5 @@ _SOLIDS = KINDS[: KINDS.index("plane")]
 ITERATED: dict[tuple[str, str], IteratedPair] = {
     (a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED
 }
-PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED}
-PAIRS.update(ITERATED)
+PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED, **{pair: f for pair, f in ITERATED.items()}}
 PAIRS |= {(b, a): swapped(f) for (a, b), f in PAIRS.items() if a != b}
