@@ -1,9 +1,14 @@
 """Random solids and placements for tests of distances, and evaluation of traced pairs on whole batches."""
 
 import numpy as np
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
+from sixd.algorithms.distance import points
 from sixd.algorithms.distance.gjk import Problem
+from sixd.algorithms.distance.iterated import IteratedPair
+from sixd.algorithms.distance.pairs import ITERATED, PAIRS
+from sixd.algorithms.distance.supports import core_radius, support_core
 from sixd.trace.program import trace
 
 SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "cone": 2, "ellipsoid": 3, "plane": 0, "hull": 3}
@@ -75,3 +80,36 @@ def run_loops(pair, arguments):
         n = len(sizes)
         last = trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), shapes)
         return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
+
+
+def distances(kinds, arguments):
+    """The distance, both points and the normal of a pair on a batch."""
+    pair = PAIRS[kinds]
+    if isinstance(pair, IteratedPair):
+        return run_loops(pair, arguments)[0]
+    if kinds[::-1] in ITERATED:
+        d, b, a, n = run_loops(ITERATED[kinds[::-1]], [*arguments[3:], *arguments[:3]])[0]
+        return d, a, b, -n
+    return evaluated(pair, kinds, arguments)
+
+
+def support_of_pair(kinds, arguments, n):
+    """h(n) of solids: by how much b must be moved along n until it is apart from a."""
+    a, b = kinds
+
+    def both(size_a, E_a, p_a, size_b, E_b, p_b, n):
+        x = E_a @ support_core(a, size_a, E_a.T @ n) + p_a
+        y = E_b @ support_core(b, size_b, E_b.T @ n * -1) + p_b
+        return (x - y) @ n + core_radius(a, size_a) + core_radius(b, size_b)
+
+    return trace(both, {**shapes_of(kinds), "n": (3,)}).evaluate(*arguments, n)[0]
+
+
+def off_surface(kind, size, E, p, x):
+    """How far points (k, 3) in the world are from the surfaces of solids."""
+    local = np.einsum("kji,kj->ki", E, x - p)
+    if kind == "hull":
+        planes = [ConvexHull(v).equations for v in size]
+        return np.array([abs((q[:, :3] @ y + q[:, 3]).max()) for q, y in zip(planes, local, strict=True)])
+    point = {"plane": points.point_plane}.get(kind) or getattr(points, f"point_{kind}")
+    return np.abs(trace(lambda s, y: point(s, y)[0], {"s": shape_of_size(kind), "y": (3,)}).evaluate(size, local)[0])

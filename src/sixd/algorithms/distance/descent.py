@@ -27,7 +27,9 @@ _STARTS = 7
 _COARSE = 1e-2  # like CLOSE, of coarse descents
 _FINER = 1e-3  # factor of tolerances from step to step, and of the square of a step for the tolerance of the next
 _STILL, _COARSE_STILL = 1e-14, 1e-3  # parts of the size of C by which h must fall for a descent to go on
+_STUCK = 1e-6  # part of v · v by which a projection that does not move may be off
 _PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
+_STAYS = 1e-12  # rad²: the square of a step that ends a descent
 _SAME = 0.995  # cosine of the angle between directions that belong to one minimum
 _STRIDE = 3.0  # factor of steps that grow, which lead away from a saddle
 _FAR = 1e30
@@ -97,8 +99,12 @@ def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
     w = point - y
     simplex, inside = old.extended(w, p)
     square = old.v @ old.v
-    close = square - old.v @ w <= square * maximum(s.tolerance, CLOSE)
-    ends = negated(is_new) & (close | old.contains(w) | (simplex.v @ simplex.v >= square) | inside)
+    gap = square - old.v @ w
+    close = gap <= square * maximum(s.tolerance, CLOSE)
+    stuck = old.contains(w) | (simplex.v @ simplex.v >= square) | inside
+    # after y has moved, the nearest point may need vertices without the last one: begin without vertices
+    retries = negated(is_new) & stuck & negated(close) & (gap > square * _STUCK)
+    ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start
     coarse = s.tolerance > _COARSE / 2
@@ -108,26 +114,28 @@ def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
     again = ends & falls
     refines = ends & negated(falls) & (s.tolerance > CLOSE) & promising
     leaves = ends & negated(falls | refines)
-    better = ends & negated(coarse) & (h < s.best_h)
+    # of equal h the one whose points are along u, that of a step that stays where it is
+    n = direction(y, X)
+    square_step = (u - n) @ (u - n)
+    better = ends & negated(coarse) & (h < s.best_h + size * where(square_step < _STAYS, _STILL, -_STILL))
 
     k = where(leaves, s.k + 1, s.k)
-    n = direction(y, X)
     guess, history = _extrapolated(n, u, s.history)
-    finer = minimum((u - n) @ (u - n), _COARSE) * _FINER
+    finer = minimum(square_step, _COARSE) * _FINER
     finer = where(refines, s.tolerance * _FINER, where(again & negated(coarse), finer, s.tolerance))
     turned = choose(again, guess, choose(leaves, _start_direction(problem, k), u))
-    kept = Simplex(old.W, old.P, old.used * where(leaves, 0, 1), -choose(back, last, turned), old.x)
+    kept = Simplex(old.W, old.P, old.used * where(leaves | retries, 0, 1), -choose(back, last, turned), old.x)
     return Descent(
-        simplex=Simplex.read(choose(ends | back, kept.entries, simplex.entries)),
+        simplex=Simplex.read(choose(ends | back | retries, kept.entries, simplex.entries)),
         y=y,
         lowest=where(leaves, _FAR, where(again, h, s.lowest)),
         k=k,
         tolerance=where(leaves, _COARSE, maximum(finer, CLOSE / 2)),
-        is_new=where(ends | back, 1, 0),
+        is_new=where(ends | back | retries, 1, 0),
         best=choose(better, [*u, *old.x, *(old.x - old.v - y)], s.best),
         best_h=where(better, h, s.best_h),
         best_k=where(better, s.k, s.best_k),
-        history=choose(leaves | refines | back, np.zeros(12), choose(again, history, s.history)),
+        history=choose(leaves | refines | back | retries, np.zeros(12), choose(again, history, s.history)),
         done=where(leaves & (k > _STARTS - 0.5), 1, 0),
     ).entries
 

@@ -28,7 +28,7 @@ from sixd.spatial.scalar import Array
 KINDS = ("sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "plane", "height_field")
 
 
-def swapped(function: PairDistance) -> PairDistance:
+def swapped(function: PairDistance | IteratedPair) -> PairDistance:
     """The distance of the solids in the other order."""
 
     def distance(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Nearest:
@@ -54,5 +54,5 @@ _SOLIDS = KINDS[: KINDS.index("plane")]
 ITERATED: dict[tuple[str, str], IteratedPair] = {
     (a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED
 }
-PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED, **{pair: f for pair, f in ITERATED.items()}}
+PAIRS: dict[tuple[str, str], PairDistance | IteratedPair] = {**CLOSED, **ITERATED}
 PAIRS |= {(b, a): swapped(f) for (a, b), f in PAIRS.items() if a != b}
