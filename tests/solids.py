@@ -1,5 +1,7 @@
 """Random solids and placements for tests of distances, and evaluation of traced pairs on whole batches."""
 
+from functools import cache
+
 import numpy as np
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
@@ -52,34 +54,43 @@ def evaluated(function, kinds, arguments):
     return trace(lambda *xs: tuple(function(*xs)), shapes_of(kinds)).evaluate(*arguments)
 
 
+@cache
+def programs(pair):
+    """The traced parts of an iterated pair: its problem, the start and the iteration of each loop, and its result."""
+    problem = trace(lambda *xs: tuple(pair.problem(*xs)), shapes_of(pair.kinds))
+    sizes = {f"part {k}": slot.shape for k, slot in enumerate(problem.outputs)}
+    loops, states = [], {}
+    for loop in pair.loops:
+        start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
+        state = {f"state {len(loops)}": start.outputs[0].shape}
+        step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), {**sizes, **state})
+        loops.append((start, step, loop))
+        states |= state
+    n = len(sizes)
+    inputs = {**sizes, **states, "E": (3, 3), "p": (3,)}
+    return problem, loops, trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), inputs)
+
+
 def run_loops(pair, arguments):
     """The results of an iterated pair on a batch, the number of iterations of each state in each loop, and the number
     of operations of an iteration of the last loop."""
-    with np.errstate(all="ignore"):
-        traced = trace(lambda *xs: tuple(pair.problem(*xs)), shapes_of(pair.kinds))
-        problem = traced.evaluate(*arguments)
-        sizes = {f"part {k}": slot.shape for k, slot in enumerate(traced.outputs)}
-        state, states, counts = np.zeros((len(arguments[2]), 1)), [], []
-        for loop in pair.loops:
-            needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(state))
-            start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
-            state = start.evaluate(*problem)[0]
-            state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
-            whole = {**sizes, "state": state.shape[1:]}
-            step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), whole)
-            active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
-            for _ in range(loop.most):
-                if not len(active):
-                    break
-                state[active] = step.evaluate(*(x[active] for x in problem), state[active])[0]
-                count[active] += 1
-                active = active[state[active, -1] != 1]
-            states.append(state)
-            counts.append(count)
-        shapes = {**sizes, **{f"state {k}": s.shape[1:] for k, s in enumerate(states)}, "E": (3, 3), "p": (3,)}
-        n = len(sizes)
-        last = trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), shapes)
-        return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
+    prepare, loops, last = programs(pair)
+    states, counts = [], []
+    problem = prepare.evaluate(*arguments)
+    for start, step, loop in loops:
+        needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(arguments[2]))
+        state = start.evaluate(*problem)[0]
+        state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
+        active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
+        for _ in range(loop.most):
+            if not len(active):
+                break
+            state[active] = step.evaluate(*(x[active] for x in problem), state[active])[0]
+            count[active] += 1
+            active = active[state[active, -1] != 1]
+        states.append(state)
+        counts.append(count)
+    return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
 
 
 def distances(kinds, arguments):

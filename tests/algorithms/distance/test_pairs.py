@@ -11,7 +11,7 @@ pytestmark = pytest.mark.one_target
 SOLIDS = [pair for pair in PAIRS if "height_field" not in pair]
 ORDERED = [pair for pair in SOLIDS if KINDS.index(pair[0]) <= KINDS.index(pair[1])]
 each_pair = pytest.mark.parametrize("kinds", ORDERED, ids="-".join)
-COUNT = 150
+COUNT = 60
 # points of iterations lie inside of a solid by the tolerance of the iteration, 1e-14 of a square, times its size
 SURFACE = 1e-9
 SWAPPED = 1e-9  # iterations in other axes end elsewhere within their tolerance
@@ -145,7 +145,7 @@ def test_plain_numbers_give_what_graphs_give():
     kinds = "cylinder", "box"
     arguments = random_inputs(kinds, 2)
     expected = solids.distances(kinds, arguments)
-    for k in range(0, 3 * COUNT, 60):
+    for k in range(0, 3 * COUNT, 30):
         found = PAIRS[kinds](*(x[k] for x in arguments))
         for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y[k], atol=1e-9)
+            np.testing.assert_allclose(x, y[k], atol=1e-6)  # points of curved solids, by the direction of an iteration
