@@ -80,7 +80,7 @@ def point_cone(size: Any, x: Array) -> PointDistance:
     nearer = choose(to_slant @ to_slant < to_base @ to_base, to_slant, to_base)
     outside, n = length_and_direction(nearer, X)
     above, below = a * uz - b * ux, -b
-    inside, sideways = (above <= 0) & (below <= 0), above > below
+    inside, sideways = ((above <= 0) & (below <= 0)) | (outside <= 0), above > below
     along_e = where(inside, where(sideways, uz, 0), n[0])
     along_z = where(inside, where(sideways, -ux, -1), n[1])
     return where(inside, maximum(above, below), outside), e * along_e + Z * along_z
