@@ -63,7 +63,7 @@ def test_height_field_meets_rays_from_above():
     rng = np.random.default_rng(1)
     for x, y in rng.uniform(-0.45, 0.45, (20, 2)):
         hit = raycast_height_field(FIELD, np.eye(3), np.zeros(3), np.array([x, y, 2.0]), np.array([0, 0, -1.0]))
-        d, n = point_height_field(FIELD, np.array([x, y, 2.0 - hit.distance]))
+        d, _ = point_height_field(FIELD, np.array([x, y, 2.0 - hit.distance]))
         assert abs(d) < 1e-12
         assert hit.normal[2] > 0
         below, _ = point_height_field(FIELD, np.array([x, y, 2.0 - hit.distance - 1e-3]))

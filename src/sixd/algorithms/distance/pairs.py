@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixd.algorithms.distance.boxes import capsule_box
 from sixd.algorithms.distance.closed_forms import (
     Nearest,
     PairDistance,
+    capsule_box,
     capsule_capsule,
     plane_and,
     sphere_and,
