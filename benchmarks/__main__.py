@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 PICTURES = Path(__file__).parents[1] / "docs"
 SECTIONS = (
     "batch", "sizes", "single", "steps", "constrained", "rollouts", "nonsmooth", "threads", "start", "operations",
-    "growth", "equations", "derivatives", "gradients", "kinematics",
+    "growth", "equations", "derivatives", "gradients", "kinematics", "distances",
 )  # fmt: skip
 FUNCTIONS = ("rnea", "aba", "crba", "jacobian")
 SIZES = (1, 16, 256, 4096, 100_000)
@@ -62,6 +62,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         closed_form,
         constrained,
         derivatives,
+        distances,
         gradients,
         growth,
         inverse_kinematics,
@@ -87,6 +88,7 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
         "start": startup.measure, "equations": closed_form.measure,
         "derivatives": derivatives.measure, "gradients": gradients.measure,
         "kinematics": inverse_kinematics.measure,
+        "distances": distances.measure,
     }  # fmt: skip
     for name, measure in measures.items():
         if name in sections:

@@ -1,9 +1,16 @@
 """Random solids and placements for tests of distances, and evaluation of traced pairs on whole batches."""
 
+from functools import cache
+
 import numpy as np
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
+from sixd.algorithms.distance import points
 from sixd.algorithms.distance.gjk import Problem
+from sixd.algorithms.distance.iterated import IteratedPair
+from sixd.algorithms.distance.pairs import ITERATED, PAIRS
+from sixd.algorithms.distance.supports import core_radius, support_core
 from sixd.trace.program import trace
 
 SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "cone": 2, "ellipsoid": 3, "plane": 0, "hull": 3}
@@ -47,31 +54,73 @@ def evaluated(function, kinds, arguments):
     return trace(lambda *xs: tuple(function(*xs)), shapes_of(kinds)).evaluate(*arguments)
 
 
+@cache
+def programs(pair):
+    """The traced parts of an iterated pair: its problem, the start and the iteration of each loop, and its result."""
+    problem = trace(lambda *xs: tuple(pair.problem(*xs)), shapes_of(pair.kinds))
+    sizes = {f"part {k}": slot.shape for k, slot in enumerate(problem.outputs)}
+    loops, states = [], {}
+    for loop in pair.loops:
+        start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
+        state = {f"state {len(loops)}": start.outputs[0].shape}
+        step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), {**sizes, **state})
+        loops.append((start, step, loop))
+        states |= state
+    n = len(sizes)
+    inputs = {**sizes, **states, "E": (3, 3), "p": (3,)}
+    return problem, loops, trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), inputs)
+
+
 def run_loops(pair, arguments):
     """The results of an iterated pair on a batch, the number of iterations of each state in each loop, and the number
     of operations of an iteration of the last loop."""
-    with np.errstate(all="ignore"):
-        traced = trace(lambda *xs: tuple(pair.problem(*xs)), shapes_of(pair.kinds))
-        problem = traced.evaluate(*arguments)
-        sizes = {f"part {k}": slot.shape for k, slot in enumerate(traced.outputs)}
-        state, states, counts = np.zeros((len(arguments[2]), 1)), [], []
-        for loop in pair.loops:
-            needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(state))
-            start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
-            state = start.evaluate(*problem)[0]
-            state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
-            whole = {**sizes, "state": state.shape[1:]}
-            step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), whole)
-            active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
-            for _ in range(loop.most):
-                if not len(active):
-                    break
-                state[active] = step.evaluate(*(x[active] for x in problem), state[active])[0]
-                count[active] += 1
-                active = active[state[active, -1] != 1]
-            states.append(state)
-            counts.append(count)
-        shapes = {**sizes, **{f"state {k}": s.shape[1:] for k, s in enumerate(states)}, "E": (3, 3), "p": (3,)}
-        n = len(sizes)
-        last = trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), shapes)
-        return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
+    prepare, loops, last = programs(pair)
+    states, counts = [], []
+    problem = prepare.evaluate(*arguments)
+    for start, step, loop in loops:
+        needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(arguments[2]))
+        state = start.evaluate(*problem)[0]
+        state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
+        active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
+        for _ in range(loop.most):
+            if not len(active):
+                break
+            state[active] = step.evaluate(*(x[active] for x in problem), state[active])[0]
+            count[active] += 1
+            active = active[state[active, -1] != 1]
+        states.append(state)
+        counts.append(count)
+    return last.evaluate(*problem, *states, arguments[1], arguments[2]), counts, step.operations
+
+
+def distances(kinds, arguments):
+    """The distance, both points and the normal of a pair on a batch."""
+    pair = PAIRS[kinds]
+    if isinstance(pair, IteratedPair):
+        return run_loops(pair, arguments)[0]
+    if kinds[::-1] in ITERATED:
+        d, b, a, n = run_loops(ITERATED[kinds[::-1]], [*arguments[3:], *arguments[:3]])[0]
+        return d, a, b, -n
+    return evaluated(pair, kinds, arguments)
+
+
+def support_of_pair(kinds, arguments, n):
+    """h(n) of solids: by how much b must be moved along n until it is apart from a."""
+    a, b = kinds
+
+    def both(size_a, E_a, p_a, size_b, E_b, p_b, n):
+        x = E_a @ support_core(a, size_a, E_a.T @ n) + p_a
+        y = E_b @ support_core(b, size_b, E_b.T @ n * -1) + p_b
+        return (x - y) @ n + core_radius(a, size_a) + core_radius(b, size_b)
+
+    return trace(both, {**shapes_of(kinds), "n": (3,)}).evaluate(*arguments, n)[0]
+
+
+def off_surface(kind, size, E, p, x):
+    """How far points (k, 3) in the world are from the surfaces of solids."""
+    local = np.einsum("kji,kj->ki", E, x - p)
+    if kind == "hull":
+        planes = [ConvexHull(v).equations for v in size]
+        return np.array([abs((q[:, :3] @ y + q[:, 3]).max()) for q, y in zip(planes, local, strict=True)])
+    point = {"plane": points.point_plane}.get(kind) or getattr(points, f"point_{kind}")
+    return np.abs(trace(lambda s, y: point(s, y)[0], {"s": shape_of_size(kind), "y": (3,)}).evaluate(size, local)[0])

@@ -113,7 +113,7 @@ def _outermost(vertices: list[Vertex], dx: Scalar, dy: Scalar) -> Vertex:
         score = _score(v, dx, dy)
         more = score > most + _SAME
         most = where(more, score, most)
-        best = Vertex(*(where(more, p, q) for p, q in zip(v[:4], best[:4], strict=True)), most)
+        best = Vertex._make(where(more, p, q) for p, q in zip(v, best, strict=True))
     return best._replace(exists=most > UNUSED / 2)
 
 

@@ -27,7 +27,9 @@ _STARTS = 7
 _COARSE = 1e-2  # like CLOSE, of coarse descents
 _FINER = 1e-3  # factor of tolerances from step to step, and of the square of a step for the tolerance of the next
 _STILL, _COARSE_STILL = 1e-14, 1e-3  # parts of the size of C by which h must fall for a descent to go on
+_STUCK = 1e-6  # part of v · v by which a projection that does not move may be off
 _PROMISING = 0.01  # part of the size of C by which the end of a coarse descent may exceed the best result
+_STAYS = 1e-12  # rad²: the square of a step that ends a descent
 _SAME = 0.995  # cosine of the angle between directions that belong to one minimum
 _STRIDE = 3.0  # factor of steps that grow, which lead away from a saddle
 _FAR = 1e30
@@ -35,7 +37,8 @@ _FAR = 1e30
 
 class Descent(NamedTuple):
     """The state: a simplex (27,) relative to y (3,), the least h of this descent, the number of its start, its
-    tolerance, whether y is new; the best result so far, n and a point of both cores (9,), with its h; the last steps
+    tolerance, whether y is new; the best result so far, n and a point of both cores (9,), with its h and the
+    number of its start; the last steps
     (12,): n, its change, and the change of both before; and whether all descents are done."""
 
     simplex: Simplex
@@ -46,19 +49,22 @@ class Descent(NamedTuple):
     is_new: Scalar
     best: Array
     best_h: Scalar
+    best_k: Scalar
     history: Array
     done: Scalar
 
     @classmethod
     def read(cls, s: Array) -> Descent:
         """The descent with these entries."""
-        return cls(Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], s[34:43], s[43], s[44:56], s[56])
+        return cls(Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], s[34:43], s[43], s[44], s[45:57], s[57])
 
     @property
     def entries(self) -> Array:
-        """All numbers (57,)."""
+        """All numbers (58,)."""
         scalars = self.lowest, self.k, self.tolerance, self.is_new
-        return np.array([*self.simplex.entries, *self.y, *scalars, *self.best, self.best_h, *self.history, self.done])
+        return np.array(
+            [*self.simplex.entries, *self.y, *scalars, *self.best, self.best_h, self.best_k, *self.history, self.done]
+        )
 
 
 def overlap_loop(kinds: Kinds) -> Loop:
@@ -67,7 +73,7 @@ def overlap_loop(kinds: Kinds) -> Loop:
     def start(problem: Problem) -> Array:
         simplex, zero = Simplex.empty(-problem.guess), np.zeros(12)
         best = np.array([*problem.guess, *zero[:6]])
-        return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, zero, 0).entries
+        return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, _FAR, zero, 0).entries
 
     return Loop(start, lambda problem, state: _iteration(kinds, problem, Descent.read(state)), overlaps, MOST)
 
@@ -93,36 +99,43 @@ def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
     w = point - y
     simplex, inside = old.extended(w, p)
     square = old.v @ old.v
-    close = square - old.v @ w <= square * maximum(s.tolerance, CLOSE)
-    ends = negated(is_new) & (close | old.contains(w) | (simplex.v @ simplex.v >= square) | inside)
+    gap = square - old.v @ w
+    close = gap <= square * maximum(s.tolerance, CLOSE)
+    stuck = old.contains(w) | (simplex.v @ simplex.v >= square) | inside
+    # after y has moved, the nearest point may need vertices without the last one: begin without vertices
+    retries = negated(is_new) & stuck & negated(close) & (gap > square * _STUCK)
+    ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start
     coarse = s.tolerance > _COARSE / 2
-    known = coarse & (u @ s.best[:3] > _SAME) & (h > s.best_h - size * _COARSE_STILL)
+    known = (s.best_k < s.k) & (u @ s.best[:3] > _SAME) & (h > s.best_h - size * _COARSE_STILL)
     falls = (h < s.lowest - size * where(coarse, _COARSE_STILL, _STILL)) & negated(known)
     promising = (h < s.best_h + size * _PROMISING) & negated(known)
     again = ends & falls
     refines = ends & negated(falls) & (s.tolerance > CLOSE) & promising
     leaves = ends & negated(falls | refines)
-    better = ends & negated(coarse) & (h < s.best_h)
+    # of equal h the one whose points are along u, that of a step that stays where it is
+    n = direction(y, X)
+    square_step = (u - n) @ (u - n)
+    better = ends & negated(coarse) & (h < s.best_h + size * where(square_step < _STAYS, _STILL, -_STILL))
 
     k = where(leaves, s.k + 1, s.k)
-    n = direction(y, X)
     guess, history = _extrapolated(n, u, s.history)
-    finer = minimum((u - n) @ (u - n) * _FINER, s.tolerance)
+    finer = minimum(square_step, _COARSE) * _FINER
     finer = where(refines, s.tolerance * _FINER, where(again & negated(coarse), finer, s.tolerance))
     turned = choose(again, guess, choose(leaves, _start_direction(problem, k), u))
-    kept = Simplex(old.W, old.P, old.used * where(leaves, 0, 1), -choose(back, last, turned), old.x)
+    kept = Simplex(old.W, old.P, old.used * where(leaves | retries, 0, 1), -choose(back, last, turned), old.x)
     return Descent(
-        simplex=Simplex.read(choose(ends | back, kept.entries, simplex.entries)),
+        simplex=Simplex.read(choose(ends | back | retries, kept.entries, simplex.entries)),
         y=y,
         lowest=where(leaves, _FAR, where(again, h, s.lowest)),
         k=k,
         tolerance=where(leaves, _COARSE, maximum(finer, CLOSE / 2)),
-        is_new=where(ends | back, 1, 0),
+        is_new=where(ends | back | retries, 1, 0),
         best=choose(better, [*u, *old.x, *(old.x - old.v - y)], s.best),
         best_h=where(better, h, s.best_h),
-        history=choose(leaves | refines | back, np.zeros(12), choose(again, history, s.history)),
+        best_k=where(better, s.k, s.best_k),
+        history=choose(leaves | refines | back | retries, np.zeros(12), choose(again, history, s.history)),
         done=where(leaves & (k > _STARTS - 0.5), 1, 0),
     ).entries
 

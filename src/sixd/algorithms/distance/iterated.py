@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixd.algorithms.distance import descent
-from sixd.algorithms.distance.boxes import box_separation
-from sixd.algorithms.distance.closed_forms import Nearest
+from sixd.algorithms.distance.closed_forms import Nearest, box_separation
 from sixd.algorithms.distance.gjk import Loop, Problem, apart_loop, overlaps
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius

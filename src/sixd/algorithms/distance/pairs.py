@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixd.algorithms.distance.boxes import capsule_box
 from sixd.algorithms.distance.closed_forms import (
     Nearest,
     PairDistance,
+    capsule_box,
     capsule_capsule,
     plane_and,
     sphere_and,
@@ -28,7 +28,7 @@ from sixd.spatial.scalar import Array
 KINDS = ("sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "plane", "height_field")
 
 
-def swapped(function: PairDistance) -> PairDistance:
+def swapped(function: PairDistance | IteratedPair) -> PairDistance:
     """The distance of the solids in the other order."""
 
     def distance(size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Nearest:
@@ -54,6 +54,5 @@ _SOLIDS = KINDS[: KINDS.index("plane")]
 ITERATED: dict[tuple[str, str], IteratedPair] = {
     (a, b): iterated(a, b) for i, a in enumerate(_SOLIDS) for b in _SOLIDS[i:] if (a, b) not in CLOSED
 }
-PAIRS: dict[tuple[str, str], PairDistance] = {**CLOSED}
-PAIRS.update(ITERATED)
+PAIRS: dict[tuple[str, str], PairDistance | IteratedPair] = {**CLOSED, **ITERATED}
 PAIRS |= {(b, a): swapped(f) for (a, b), f in PAIRS.items() if a != b}

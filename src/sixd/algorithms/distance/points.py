@@ -70,8 +70,8 @@ def point_cylinder(size: Any, x: Array) -> PointDistance:
 def point_cone(size: Any, x: Array) -> PointDistance:
     """A cone along z about its centre of mass: a triangle in the half plane of z and x."""
     radius, height = size
-    slant = sqrt(maximum(radius * radius + height * height, TINY))
-    ux, uz = -radius / slant, height / slant  # from the rim to the tip; the normal is (uz, -ux)
+    slant, across = length_and_direction(np.array([height, radius, 0]), X)
+    ux, uz = -across[1], across[0]  # from the rim to the tip; the normal is (uz, -ux)
     rho, e = _radial(x)
     a, b = rho - radius, x[2] + height / 4
     t = clip(a * ux + b * uz, 0, slant)
@@ -79,11 +79,11 @@ def point_cone(size: Any, x: Array) -> PointDistance:
     to_base = np.array([maximum(a, 0), b, 0])
     nearer = choose(to_slant @ to_slant < to_base @ to_base, to_slant, to_base)
     outside, n = length_and_direction(nearer, X)
-    across, below = a * uz - b * ux, -b
-    inside, sideways = (across <= 0) & (below <= 0), across > below
+    above, below = a * uz - b * ux, -b
+    inside, sideways = ((above <= 0) & (below <= 0)) | (outside <= 0), above > below
     along_e = where(inside, where(sideways, uz, 0), n[0])
     along_z = where(inside, where(sideways, -ux, -1), n[1])
-    return where(inside, maximum(across, below), outside), e * along_e + Z * along_z
+    return where(inside, maximum(above, below), outside), e * along_e + Z * along_z
 
 
 def point_ellipsoid(size: Any, x: Array) -> PointDistance:

@@ -1,0 +1,165 @@
+"""Distances of pairs of solids, and of coal's Python calls minus the cost of an empty call."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import coal
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from benchmarks.report import progress
+from benchmarks.session import Session
+from sixd.algorithms.distance.gjk import Problem
+from sixd.algorithms.distance.iterated import IteratedPair
+from sixd.algorithms.distance.pairs import PAIRS
+from sixd.cli.output import digits
+from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.trace.program import trace
+from sixd.trace.stages import Stages, trace_stages
+
+Array = np.ndarray
+ROWS, ROUNDS = 2048, 15
+CASES: list[tuple[str, str, int]] = [
+    ("sphere", "sphere", 0), ("sphere", "box", 0), ("sphere", "cylinder", 0), ("capsule", "capsule", 0),
+    ("capsule", "box", 0), ("box", "box", 0), ("capsule", "cylinder", 0), ("box", "cylinder", 0),
+    ("cylinder", "cylinder", 0), ("hull", "hull", 16), ("hull", "hull", 64),
+]  # fmt: skip
+SIZES: dict[str, tuple[float, ...]] = {
+    "sphere": (0.05,), "capsule": (0.05, 0.2), "box": (0.2, 0.14, 0.1), "cylinder": (0.05, 0.2),
+}  # fmt: skip
+
+
+def measure(session: Session) -> None:
+    """A table: all placements of a cube of 40 cm, and those that are apart."""
+    session.report.heading("Distances of two solids, one thread")
+    session.report.paragraph(
+        f"Nanoseconds per pair: {ROWS} random placements of solids of 10 to 20 cm in a cube of 40 cm, and those among "
+        "them, repeated, in which the cores are apart. The result is the distance, both points and the normal. coal: "
+        "its Python call with a signed distance, minus the cost of a call of Python that computes nothing."
+    )
+    head = [
+        "pair",
+        "overlap",
+        "all",
+        "coal, all",
+        "ratio",
+        "apart",
+        "coal, apart",
+        "ratio",
+        "largest difference, apart",
+    ]
+    rows = []
+    for kind_a, kind_b, vertices in CASES:
+        name = f"{kind_a}-{kind_b}" + (f", {vertices} vertices" if vertices else "")
+        progress(f"distances: {name}")
+        rows.append([name, *_compare((kind_a, kind_b), vertices)])
+    session.report.table(head, rows)
+
+
+def _compare(kinds: tuple[str, str], vertices: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    sizes = [_hull(vertices, rng) if kind == "hull" else np.array(SIZES[kind]) for kind in kinds]
+    code = compiled(kinds, [size.shape for size in sizes])
+    a, b = (_placements(rng, size) for size in sizes)
+    d = code(a, b)[:, 0]
+    shapes = [_coal(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
+    cells = [f"{np.mean(d < 0):.0%}"]
+    radius = sum(SIZES[kind][0] for kind in kinds if kind in ("sphere", "capsule"))
+    apart = np.resize(np.flatnonzero(d > -radius + 1e-6), ROWS)
+    for rows in (np.arange(ROWS), apart):
+        own, theirs = _time(code, a[rows], b[rows]), _time_coal(shapes, a[rows], b[rows])
+        cells += [digits(own), digits(theirs[0]), f"{digits(theirs[0] / own)}×"]
+    return [*cells, f"{np.abs(theirs[1] - d[apart]).max():.0e}"]
+
+
+def compiled(kinds: tuple[str, str], shapes: list[tuple[int, ...]]) -> Any:
+    """Machine code: arrays (n, sizes, rotation, position) of both solids -> (n, 10)."""
+    pair = PAIRS[kinds]
+
+    def split(x: Any, shape: tuple[int, ...]) -> list[Any]:
+        n = math.prod(shape)
+        return [x[:n].reshape(shape), x[n : n + 9].reshape(3, 3), x[n + 9 :]]
+
+    def step(stages: Stages, out: Any, a: Any, b: Any) -> tuple[Any, ...]:
+        arguments = [*split(a, shapes[0]), *split(b, shapes[1])]
+        nearest = iterate(stages, pair, arguments) if isinstance(pair, IteratedPair) else pair(*arguments)
+        return (np.concatenate([np.ravel(x) for x in nearest]),)
+
+    constants = {name: (math.prod(shape) + 12,) for name, shape in zip("ab", shapes, strict=True)}
+    recipe = trace_stages(step, {"out": (10,)}, constants)
+    code = make_rollout(recipe, recipe_key(recipe, "float64"), "distance", "own", "own", "float64")
+    one = np.array([1.0])
+    return lambda a, b: code(one, [np.zeros((len(a), 10)), a, b])[0][:, 0]
+
+
+def iterate(stages: Stages, pair: IteratedPair, arguments: list[Any]) -> Any:
+    """The distance of an iterated pair as loops of a recipe."""
+    problem = Problem(*stages.kept(*pair.problem(*arguments)))
+    shapes = {f"part {k}": np.shape(x) for k, x in enumerate(problem)}
+    states: list[Any] = []
+    for loop in pair.loops:
+        when = loop.needed(states[-1]) if states else None
+        state = loop.start(problem)
+        program = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[1:]), xs[0]), {"state": state.shape, **shapes})
+
+        def once(state: Any, done: Any, program: Any = program) -> tuple[Any, Any]:
+            state = stages(program, state, *problem)
+            return state, state[-1]
+
+        state, _ = stages.repeat(once, state, 0.0, most=loop.most, when=when)
+        states.append(state)
+    return pair.result(problem, states, arguments[1], arguments[2])
+
+
+def _hull(n: int, rng: np.random.Generator) -> Array:
+    x = rng.normal(size=(n, 3))
+    return x / np.linalg.norm(x, axis=1)[:, None] * (0.1, 0.08, 0.06)
+
+
+def _placements(rng: np.random.Generator, size: Array) -> Array:
+    turns = Rotation.random(ROWS, rng=rng).as_matrix().reshape(ROWS, 9)
+    return np.concatenate([np.tile(size.ravel(), (ROWS, 1)), turns, rng.uniform(-0.2, 0.2, (ROWS, 3))], axis=1)
+
+
+def _coal(kind: str, size: Array) -> Any:
+    if kind != "hull":
+        cls = {"sphere": coal.Sphere, "capsule": coal.Capsule, "box": coal.Box, "cylinder": coal.Cylinder}[kind]
+        return cls(*map(float, size))
+    points = coal.StdVec_Vec3s()
+    for x in size:
+        points.append(x)
+    return coal.Convex.convexHull(points, True, "")
+
+
+def _time(code: Any, a: Array, b: Array) -> float:
+    """The least ns a pair."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter_ns()
+        code(a, b)
+        times.append(time.perf_counter_ns() - start)
+    return min(times) / len(a)
+
+
+def _time_coal(shapes: list[Any], a: Array, b: Array) -> tuple[float, Array]:
+    """The least ns a pair, and the distances."""
+    request = coal.DistanceRequest(True)
+    request.enable_signed_distance = True
+    places = [[coal.Transform3s(y[-12:-3].reshape(3, 3), y[-3:]) for y in x] for x in (a, b)]
+    times, empty = [], []
+    found = [0.0] * len(a)
+    nothing = coal.DistanceResult.clear
+    for _ in range(3):
+        result = coal.DistanceResult()
+        start = time.perf_counter_ns()
+        for k, (x, y) in enumerate(zip(*places, strict=True)):
+            found[k] = coal.distance(shapes[0], x, shapes[1], y, request, result)
+        times.append(time.perf_counter_ns() - start)
+        start = time.perf_counter_ns()
+        for _pair in zip(*places, strict=True):
+            nothing(result)
+        empty.append(time.perf_counter_ns() - start)
+    return (min(times) - min(empty)) / len(a), np.array(found)
