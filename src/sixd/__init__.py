@@ -30,6 +30,7 @@ collision.convex                       convex_collisions
 collision.distances                    ContactPoints Distances contact_points distance distance_derivatives
 collision.distances                    in_collision min_distance
 collision.pairs                        CollisionPairs collision_pairs
+collision.rays                         RayHits raycast
 collision.sampling                     sample_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop

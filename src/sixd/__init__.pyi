@@ -67,6 +67,8 @@ from sixd.collision.distances import in_collision as in_collision
 from sixd.collision.distances import min_distance as min_distance
 from sixd.collision.pairs import CollisionPairs as CollisionPairs
 from sixd.collision.pairs import collision_pairs as collision_pairs
+from sixd.collision.rays import RayHits as RayHits
+from sixd.collision.rays import raycast as raycast
 from sixd.collision.sampling import sample_pairs as sample_pairs
 from sixd.constraints.functions import Coupling as Coupling
 from sixd.constraints.functions import Holonomic as Holonomic
@@ -245,6 +247,7 @@ __all__ = [
     "Planar",
     "Prismatic",
     "RackAndPinion",
+    "RayHits",
     "RelativeTo",
     "Revolute",
     "RigidGround",
@@ -360,6 +363,7 @@ __all__ = [
     "point_forces",
     "pose",
     "projections",
+    "raycast",
     "relative_inertia",
     "rod",
     "rollout_gradient",

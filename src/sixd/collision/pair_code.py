@@ -6,7 +6,7 @@ loops within that. So code grows with the kinds, and data with the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -113,10 +113,8 @@ class _PairStages:
 
     def __init__(self, stages: Stages, model: Model, solids: SolidPairs, what: str, given: dict[str, Any]) -> None:
         self.stages, self.solids, self.what, self.given = stages, solids, what, given
-        n = len(solids.solids)
-        bodies = stages(trace(partial(_bodies, model), {"q": (model.nq,)}, stages.graph.dtype), given["q"])
-        rows = Rows(bodies, [solid.body for solid in solids.solids]), Rows(given["placements"], range(n))
-        self.frames = stages.each(self._traced(_composed, _POSE, _POSE), *rows, into=[Into(n, range(n))])
+        bodies = [solid.body for solid in solids.solids]
+        self.frames = placed(stages, model, given["q"], bodies, given["placements"])
 
     def _traced(self, function: Callable[..., Any], *shapes: Shape) -> Program:
         return trace(function, {f"x{k}": shape for k, shape in enumerate(shapes)}, self.stages.graph.dtype)
@@ -270,6 +268,14 @@ def _subspaces(model: Model, q: Array) -> Array:
     X_W = world_transforms(model, X)
     columns = [(inverse_transform(X_W[i]) @ S[i]).T for i in model.bodies]
     return np.concatenate([np.zeros((0, 6), dtype=int), *columns])
+
+
+def placed(stages: Stages, model: Model, q: Array, bodies: Sequence[int], placements: Array) -> Array:
+    """Return the placements in the world (n, 12) of what has these placements in bodies, as calls within a recipe."""
+    n, dtype = len(bodies), stages.graph.dtype
+    every = stages(trace(partial(_bodies, model), {"q": (model.nq,)}, dtype), q)
+    program = trace(_composed, {"body": _POSE, "own": _POSE}, dtype)
+    return stages.each(program, Rows(every, bodies), Rows(placements, range(n)), into=[Into(n, range(n))])
 
 
 def _bodies(model: Model, q: Array) -> Array:

@@ -110,6 +110,11 @@ def _solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
     return SolidPairs(solids, tuple((index[a], index[b]) for a, b in kept), kept)
 
 
+def convex_solids(model: Model, names: Iterable[str]) -> list[PairSolid]:
+    """Return the collision shapes of these names as arrays, without those whose meshes are missing."""
+    return [_solid(c) for c in _convex(model, [*names]).values()]
+
+
 def _convex(model: Model, names: Iterable[str]) -> Mapping[str, Collision]:
     """Return the collision shapes of these names, meshes replaced by hulls; without those that cannot be read."""
     some = replace(model, collisions=tuple(c for c in model.collisions if c.name in set(names)))

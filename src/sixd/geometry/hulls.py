@@ -75,6 +75,16 @@ def convex_hull(shape: Shape, *, most: int | None = MOST_VERTICES) -> Hull:
     return _hull(_source(shape), (x, y, z), None if most is None else int(most))
 
 
+def hull_planes(vertices: Array) -> Array:
+    """Return the planes (m, 4) of the faces of the convex hull of vertices (n, 3): n·x ≤ d inside, each (n, d)."""
+    _, solid = _extreme(np.unique(np.asarray(vertices, dtype=float), axis=0))
+    if solid is None:
+        raise ModelError("hull_planes: the vertices are in one plane, expected a solid.")
+    planes: Array = solid.equations * [1, 1, 1, -1]
+    _, first = np.unique(planes.round(12), axis=0, return_index=True)  # triangles of one face
+    return planes[np.sort(first)]
+
+
 def hull_mesh(shape: Shape) -> Mesh:
     """Return the surface of a hull, exactly."""
     hull = convex_hull(shape, most=None)

@@ -20,7 +20,7 @@ from sixd.algorithms.distance.points import (
     point_plane,
     point_sphere,
 )
-from sixd.algorithms.distance.vectors import TINY, Z, direction
+from sixd.algorithms.distance.vectors import TINY, Z, choose, direction
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sqrt, where
 
 FAR = 1e15  # m: beyond the ends of any ray
@@ -35,7 +35,8 @@ class Hit(NamedTuple):
 
 
 def raycast(kind: str, size: Any, E: Array, p: Array, origin: Array, toward: Array) -> Hit:
-    """The first crossing of a ray with a solid of a kind other than hull and height field."""
+    """The first crossing of a ray with a solid of a kind other than height field. The size of a hull are the planes of
+    its faces (n, 4): n·x ≤ d inside, each (n, d)."""
     x, d = E.T @ (origin - p), E.T @ toward
     enters, leaves = INTERVALS[kind](size, x, d)
     t = where(enters < 0, leaves, enters)
@@ -142,14 +143,35 @@ def _plane(size: Any, x: Array, d: Array) -> Interval:
     return _slab(x[2], d[2], -FAR, 0)
 
 
+def _hull(planes: Any, x: Array, d: Array) -> Interval:
+    enters: Scalar = -FAR
+    leaves: Scalar = FAR
+    for plane in planes:
+        rate, room = plane[:3] @ d, plane[3] - plane[:3] @ x
+        moves = rate * rate > TINY
+        t = room * (1 / where(moves, rate, 1))
+        outside = where(room < 0, -FAR, FAR)
+        enters = maximum(enters, where(moves & (rate < 0), t, -FAR))
+        leaves = minimum(leaves, where(moves, where(rate > 0, t, FAR), outside))
+    return enters, leaves
+
+
 INTERVALS: dict[str, Callable[[Any, Array, Array], Interval]] = {
     "sphere": _sphere, "capsule": _capsule, "box": _box, "cylinder": _cylinder, "cone": _cone,
-    "ellipsoid": _ellipsoid, "plane": _plane,
+    "ellipsoid": _ellipsoid, "plane": _plane, "hull": _hull,
 }  # fmt: skip
 
 
 def _ellipsoid_normal(size: Any, x: Array) -> Array:
     return direction(x * np.array([1 / maximum(s * s, TINY) for s in size]), Z)
+
+
+def _hull_normal(planes: Any, x: Array) -> Array:
+    n, height = Z, -FAR
+    for plane in planes:
+        own = plane[:3] @ x - plane[3]
+        n, height = choose(own > height, plane[:3], n), maximum(own, height)
+    return n
 
 
 _NORMALS: dict[str, Callable[[Any, Array], Array]] = {
@@ -159,5 +181,6 @@ _NORMALS: dict[str, Callable[[Any, Array], Array]] = {
     "cylinder": lambda size, x: point_cylinder(size, x)[1],
     "cone": lambda size, x: point_cone(size, x)[1],
     "ellipsoid": _ellipsoid_normal,
+    "hull": _hull_normal,
     "plane": lambda size, x: point_plane(size, x)[1],
 }

@@ -1,0 +1,86 @@
+"""Rays on collision shapes: distances by hand and by stepping along the ray, sensors, batches, bad input."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sixd
+
+CORNERS = [(x, y, z) for x in (-0.1, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.15)]
+SHAPES = {
+    "sphere": sixd.Shape("sphere", (0.1,)), "capsule": sixd.Shape("capsule", (0.05, 0.2)),
+    "box": sixd.Shape("box", (0.1, 0.2, 0.3)), "cylinder": sixd.Shape("cylinder", (0.1, 0.2)),
+    "cone": sixd.Shape("cone", (0.1, 0.3)), "ellipsoid": sixd.Shape("ellipsoid", (0.1, 0.15, 0.2)),
+    "hull": sixd.Shape("hull", vertices=CORNERS),
+}  # fmt: skip
+
+
+def scene(kind, T):
+    """One shape on a link that moves, and a small ball in the world to measure distances with."""
+    builder = sixd.ModelBuilder("scene")
+    builder.add_body("link", "world", sixd.Prismatic("x"), inertia=sixd.point(1.0), collisions=[(SHAPES[kind], T)])
+    return builder.build().with_collision("world", sixd.Shape("sphere", (1e-9,)), name="probe")
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_rays_on_solids(kind, rng):
+    """Where a ray meets a solid, a point has the distance 0 and the normal of the ray's; before, it is apart."""
+    model = scene(kind, sixd.placement((0.1, -0.1, 0.05), rpy=(0.3, 0.8, -0.5)))
+    origins = rng.normal(size=(60, 3))
+    origins *= (0.6 / np.linalg.norm(origins, axis=1))[:, None]
+    targets = np.array([0.1, -0.1, 0.05]) + rng.normal(size=(60, 3)) * 0.08
+    hits = sixd.raycast(model, [0.2], origins + [0.2, 0, 0], targets - origins, among="link")
+    met = np.isfinite(hits.distance)
+    assert 0.3 < met.mean() < 1
+    assert_array_equal(hits.shape, np.where(met, 0, -1))
+    assert hits.names == ("link",)
+    along = (targets - origins) / np.linalg.norm(targets - origins, axis=1)[:, None]
+
+    def gap(t):
+        poses = np.tile(np.eye(4), (60, 1, 1))
+        poses[:, :3, 3] = origins + [0.2, 0, 0] + along * t[:, None]
+        return sixd.distance(model, np.full((60, 1), 0.2), [("link", "probe")], placements={"probe": poses})
+
+    at = gap(np.where(met, hits.distance, 0))
+    assert np.abs(at.distance[met, 0]).max() < 1e-8
+    assert (gap(np.where(met, 0.9 * hits.distance, 0)).distance[met, 0] > 0).all()
+    # the nearest surface of a point off the surface, along the normal: at edges others are as near
+    smooth = (at.normal[:, 0] * hits.normal).sum(axis=1) > 0.99
+    assert smooth[met].mean() > 0.9
+    for t in np.linspace(0.05, 1.2, 24):
+        assert (gap(np.full(60, t)).distance[~met, 0] > -1e-9).all()
+
+
+def test_a_range_sensor(rng):
+    """Rays in the frame of a link turn with it; the nearest of several shapes is named; a batch of configurations."""
+    ball = sixd.Shape("sphere", (0.5,))
+    arm = sixd.zoo.planar(2).with_collision("world", sixd.Shape("plane"), sixd.placement((0, 0, -1)), name="floor")
+    arm = arm.with_collision("world", ball, sixd.placement((5, 0, 0)), name="ball")
+    q = np.array([[0.0, 0.0], [np.pi / 2, -np.pi / 2], [0.3, 0.2]])
+    directions = [[1, 0, 0], [0, 0, -2.0], [0, 0, 1], [1, 0, -1]]
+    hits = sixd.raycast(arm, q, np.zeros((4, 3)), directions, frame="link2")
+    assert_allclose(hits.distance[0], [3.5, 1, np.inf, np.sqrt(2)], rtol=1e-12)
+    assert [hits.names[k] if k >= 0 else "" for k in hits.shape[0]] == ["ball", "floor", "", "floor"]
+    assert_allclose(hits.normal[0, :2], [[-1, 0, 0], [0, 0, 1]], atol=1e-12)
+    # from (0, 1) along x: past the ball
+    assert_allclose(hits.distance[1], [np.inf, 1, np.inf, np.sqrt(2)], rtol=1e-12)
+    for k in range(3):
+        assert_array_equal(sixd.raycast(arm, q[k], np.zeros((4, 3)), directions, frame="link2").distance, hits.distance[k])
+    inside = sixd.raycast(arm, q[0], [[5, 0, 0]], [[0, 1, 0]])
+    assert_allclose(inside.distance, [0.5], rtol=1e-12)
+    single = sixd.raycast(arm, q.astype(np.float32), np.zeros((4, 3), np.float32), np.float32(directions), frame="link2")
+    assert single.distance.dtype == np.float32
+
+
+def test_bad_rays():
+    arm = sixd.zoo.planar(2)
+    with pytest.raises(sixd.ModelError, match="no collision shapes"):
+        sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0, 0]])
+    arm = arm.with_collision("world", sixd.Shape("sphere", (0.5,)), name="ball")
+    with pytest.raises(sixd.ScalarTypeError, match="directions: one is 0 long"):
+        sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[0, 0, 0]])
+    with pytest.raises(sixd.SixdError, match="Did you mean 'ball'"):
+        sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0, 0]], among="bal")
+    with pytest.raises(sixd.ShapeError, match="directions has shape"):
+        sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0]])
+    assert sixd.raycast(arm, [0, 0], np.zeros((0, 3)), np.zeros((0, 3))).distance.shape == (0,)
