@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.gjk import CLOSE, Kinds, PairLoop, CorePair, overlaps, support
+from sixd.algorithms.distance.gjk import CLOSE, CorePair, Kinds, PairLoop, overlaps, support
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.vectors import X, choose, direction, negated
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.algorithms.distance import descent
 from sixd.algorithms.distance.closed_forms import Nearest, box_separation
-from sixd.algorithms.distance.gjk import PairLoop, CorePair, apart_loop, overlaps
+from sixd.algorithms.distance.gjk import CorePair, PairLoop, apart_loop, overlaps
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius
 from sixd.algorithms.distance.vectors import X, choose, direction
