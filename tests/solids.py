@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from sixd.algorithms.distance import points
-from sixd.algorithms.distance.gjk import Problem
+from sixd.algorithms.distance.gjk import CorePair
 from sixd.algorithms.distance.iterated import IteratedPair
 from sixd.algorithms.distance.pairs import ITERATED, PAIRS
 from sixd.algorithms.distance.supports import core_radius, support_core
@@ -61,14 +61,14 @@ def programs(pair):
     sizes = {f"part {k}": slot.shape for k, slot in enumerate(problem.outputs)}
     loops, states = [], {}
     for loop in pair.loops:
-        start = trace(lambda *xs, f=loop.start: f(Problem(*xs)), sizes)
+        start = trace(lambda *xs, f=loop.start: f(CorePair(*xs)), sizes)
         state = {f"state {len(loops)}": start.outputs[0].shape}
-        step = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[:-1]), xs[-1]), {**sizes, **state})
+        step = trace(lambda *xs, f=loop.iteration: f(CorePair(*xs[:-1]), xs[-1]), {**sizes, **state})
         loops.append((start, step, loop))
         states |= state
     n = len(sizes)
     inputs = {**sizes, **states, "E": (3, 3), "p": (3,)}
-    return problem, loops, trace(lambda *xs: tuple(pair.result(Problem(*xs[:n]), xs[n:-2], *xs[-2:])), inputs)
+    return problem, loops, trace(lambda *xs: tuple(pair.result(CorePair(*xs[:n]), xs[n:-2], *xs[-2:])), inputs)
 
 
 def run_loops(pair, arguments):

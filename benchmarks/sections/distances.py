@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.report import progress
 from benchmarks.session import Session
-from sixd.algorithms.distance.gjk import Problem
+from sixd.algorithms.distance.gjk import CorePair
 from sixd.algorithms.distance.iterated import IteratedPair
 from sixd.algorithms.distance.pairs import PAIRS
 from sixd.cli.output import digits
@@ -38,7 +38,7 @@ def measure(session: Session) -> None:
     session.report.paragraph(
         f"Nanoseconds per pair: {ROWS} random placements of solids of 10 to 20 cm in a cube of 40 cm, and those among "
         "them, repeated, in which the cores are apart. The result is the distance, both points and the normal. coal: "
-        "its Python call with a signed distance, minus the cost of a call of Python that computes nothing."
+        "its Python call with a signed distance, minus the cost of the loop with an empty call."
     )
     head = [
         "pair",
@@ -97,13 +97,13 @@ def compiled(kinds: tuple[str, str], shapes: list[tuple[int, ...]]) -> Any:
 
 def iterate(stages: Stages, pair: IteratedPair, arguments: list[Any]) -> Any:
     """The distance of an iterated pair as loops of a recipe."""
-    problem = Problem(*stages.kept(*pair.problem(*arguments)))
+    problem = CorePair(*stages.kept(*pair.problem(*arguments)))
     shapes = {f"part {k}": np.shape(x) for k, x in enumerate(problem)}
     states: list[Any] = []
     for loop in pair.loops:
         when = loop.needed(states[-1]) if states else None
         state = loop.start(problem)
-        program = trace(lambda *xs, f=loop.iteration: f(Problem(*xs[1:]), xs[0]), {"state": state.shape, **shapes})
+        program = trace(lambda *xs, f=loop.iteration: f(CorePair(*xs[1:]), xs[0]), {"state": state.shape, **shapes})
 
         def once(state: Any, done: Any, program: Any = program) -> tuple[Any, Any]:
             state = stages(program, state, *problem)
@@ -151,15 +151,15 @@ def _time_coal(shapes: list[Any], a: Array, b: Array) -> tuple[float, Array]:
     places = [[coal.Transform3s(y[-12:-3].reshape(3, 3), y[-3:]) for y in x] for x in (a, b)]
     times, empty = [], []
     found = [0.0] * len(a)
-    nothing = coal.DistanceResult.clear
     for _ in range(3):
         result = coal.DistanceResult()
         start = time.perf_counter_ns()
         for k, (x, y) in enumerate(zip(*places, strict=True)):
+            result.clear()  # else coal returns at once after an overlap
             found[k] = coal.distance(shapes[0], x, shapes[1], y, request, result)
         times.append(time.perf_counter_ns() - start)
         start = time.perf_counter_ns()
         for _pair in zip(*places, strict=True):
-            nothing(result)
+            result.clear()
         empty.append(time.perf_counter_ns() - start)
     return (min(times) - min(empty)) / len(a), np.array(found)

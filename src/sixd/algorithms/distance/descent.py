@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.gjk import CLOSE, Kinds, Loop, Problem, overlaps, support
+from sixd.algorithms.distance.gjk import CLOSE, CorePair, Kinds, PairLoop, overlaps, support
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.vectors import X, choose, direction, negated
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
@@ -67,15 +67,15 @@ class Descent(NamedTuple):
         )
 
 
-def overlap_loop(kinds: Kinds) -> Loop:
+def overlap_loop(kinds: Kinds) -> PairLoop:
     """The loop for cores that overlap."""
 
-    def start(problem: Problem) -> Array:
+    def start(problem: CorePair) -> Array:
         simplex, zero = Simplex.empty(-problem.guess), np.zeros(12)
         best = np.array([*problem.guess, *zero[:6]])
         return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, _FAR, zero, 0).entries
 
-    return Loop(start, lambda problem, state: _iteration(kinds, problem, Descent.read(state)), overlaps, MOST)
+    return PairLoop(start, lambda problem, state: _iteration(kinds, problem, Descent.read(state)), overlaps, MOST)
 
 
 def result(state: Array) -> tuple[Array, Array, Array]:
@@ -84,7 +84,7 @@ def result(state: Array) -> tuple[Array, Array, Array]:
     return best[:3], best[3:6], best[6:]
 
 
-def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
+def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     size, is_new, last = problem.size, s.is_new > 0, s.history[:3]
     u = direction(-s.simplex.v, X)
     point, p = support(kinds, problem, u)
@@ -140,7 +140,7 @@ def _iteration(kinds: Kinds, problem: Problem, s: Descent) -> Array:
     ).entries
 
 
-def _start_direction(problem: Problem, k: Scalar) -> Array:
+def _start_direction(problem: CorePair, k: Scalar) -> Array:
     """The direction from which descent k starts: that of the centres, then the axes of both solids."""
     n: Any = problem.guess
     for i, axis in enumerate([*np.eye(3), *problem.R.T]):

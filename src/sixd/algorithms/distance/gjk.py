@@ -25,7 +25,7 @@ _TOUCHING = 1e-12  # part of w · w below which v · v counts as overlap: direct
 Kinds = tuple[str, str]
 
 
-class Problem(NamedTuple):
+class CorePair(NamedTuple):
     """Two solids, the second with the rotation R (3, 3) and position t (3,) in the axes of the first.
 
     ``guess`` (3,) is about the normal, ``shift`` (3,) a part of t by which solids that overlap are moved apart, and
@@ -41,32 +41,32 @@ class Problem(NamedTuple):
     size: Scalar
 
 
-class Loop(NamedTuple):
+class PairLoop(NamedTuple):
     """An iteration: ``start(problem)`` returns its state, an array; ``iteration(problem, state)`` the next one, whose
     last entry is 1 when it is done, at the latest after ``most``. Where ``needed(before)`` is 0, with the final state
     of the loop before, the loop is not needed, its start included."""
 
-    start: Callable[[Problem], Array]
-    iteration: Callable[[Problem, Array], Array]
+    start: Callable[[CorePair], Array]
+    iteration: Callable[[CorePair, Array], Array]
     needed: Callable[[Array], Scalar]
     most: int
 
 
-def support(kinds: Kinds, problem: Problem, u: Array) -> tuple[Array, Array]:
+def support(kinds: Kinds, problem: CorePair, u: Array) -> tuple[Array, Array]:
     """The point of C that is farthest along u, and the point of the first core that it is from."""
     x_a = support_core(kinds[0], problem.size_a, u)
     x_b = problem.R @ support_core(kinds[1], problem.size_b, problem.R.T @ u * -1) + problem.t
     return x_a - x_b, x_a
 
 
-def apart_loop(kinds: Kinds) -> Loop:
+def apart_loop(kinds: Kinds) -> PairLoop:
     """The loop for cores that are apart. State: the simplex (27,), whether the cores overlap, and whether the iteration
     is done."""
 
-    def start(problem: Problem) -> Array:
+    def start(problem: CorePair) -> Array:
         return np.array([*Simplex.empty(-problem.guess).entries, 0, 0])
 
-    def iteration(problem: Problem, state: Array) -> Array:
+    def iteration(problem: CorePair, state: Array) -> Array:
         old, began = Simplex.read(state[:27]), state[18] > 0
         w, p = support(kinds, problem, old.v * -1)
         new, inside = old.extended(w, p)
@@ -79,7 +79,7 @@ def apart_loop(kinds: Kinds) -> Loop:
         overlap = where(stop, where(off, 1, 0), where(inside | (after <= w @ w * _TOUCHING), 1, 0))
         return np.array([*choose(stop, old.entries, new.entries), overlap, where(stop, 1, overlap)])
 
-    return Loop(start, iteration, lambda _: 1, MOST)
+    return PairLoop(start, iteration, lambda _: 1, MOST)
 
 
 def overlaps(state: Array) -> Scalar:

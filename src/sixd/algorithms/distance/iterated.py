@@ -9,7 +9,7 @@ import numpy as np
 
 from sixd.algorithms.distance import descent
 from sixd.algorithms.distance.closed_forms import Nearest, box_separation
-from sixd.algorithms.distance.gjk import Loop, Problem, apart_loop, overlaps
+from sixd.algorithms.distance.gjk import CorePair, PairLoop, apart_loop, overlaps
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius
 from sixd.algorithms.distance.vectors import X, choose, direction
@@ -28,20 +28,20 @@ class IteratedPair(NamedTuple):
     """
 
     kinds: tuple[str, str]
-    loops: tuple[Loop, ...]
+    loops: tuple[PairLoop, ...]
 
-    def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Problem:
+    def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> CorePair:
         """The arguments of the loops."""
         R, t = E_a.T @ E_b, E_a.T @ (p_b - p_a)
         sizes = np.asarray(size_a), np.asarray(size_b)
         size = bounding_radius(self.kinds[0], size_a) + bounding_radius(self.kinds[1], size_b)
         if self.kinds != _BOXES:
-            return Problem(*sizes, R, t, direction(t, X), np.zeros(3), size)
+            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size)
         gap, n = box_separation(*sizes, R, t)
         shift = n * where(gap < size * _BOX_TOUCHING, size * descent.OUTSIDE - gap, 0)
-        return Problem(*sizes, R, t + shift, n, shift, size)
+        return CorePair(*sizes, R, t + shift, n, shift, size)
 
-    def result(self, problem: Problem, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
+    def result(self, problem: CorePair, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
         """The distance from the final states of all loops."""
         found = Simplex.read(states[0][:27])
         n, x_a, x_b = direction(-found.v, problem.guess), found.x, found.x - found.v
