@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixd.algorithms.distance.closed_forms import Nearest
-from sixd.algorithms.distance.gjk import Loop, Problem, overlaps
+from sixd.algorithms.distance.gjk import CorePair, PairLoop, overlaps
 from sixd.algorithms.distance.manifolds import CONTACTS
 from sixd.algorithms.distance.pairs import CLOSED, ITERATED
 from sixd.algorithms.distance.vectors import cross
@@ -190,18 +190,18 @@ class _PairStages:
         known = arrays[0], arrays[2], *problem
         states: list[Any] = []
         for loop in pair.loops[: 1 if self.what == NEAR else None]:
-            state = stages.part(lambda *x, loop=loop: loop.start(Problem(*x)), *known)
+            state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x)), *known)
             needed = stages.part(loop.needed, states[-1]) if states else None
 
-            def iterate(state: Any, _: Any, loop: Loop = loop) -> tuple[Any, ...]:
-                after = stages.part(lambda s, *x: loop.iteration(Problem(*x), s), state, *known)
+            def iterate(state: Any, _: Any, loop: PairLoop = loop) -> tuple[Any, ...]:
+                after = stages.part(lambda s, *x: loop.iteration(CorePair(*x), s), state, *known)
                 return after, after[-1]
 
             states.append(stages.repeat(iterate, state, 0.0, most=loop.most, when=needed)[0])
 
         def row(a: Array, b: Array, *rest: Array) -> Array:
             count = len(known)
-            problem, ends = Problem(*rest[:count]), list(rest[count:])
+            problem, ends = CorePair(*rest[:count]), list(rest[count:])
             if self.what == NEAR and len(pair.loops) > 1:  # how deep an overlap is does not matter
                 ends.append(pair.loops[1].start(problem) * 0)
             nearest = pair.result(problem, ends, a[:9].reshape(3, 3), a[9:])
