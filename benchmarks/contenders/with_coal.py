@@ -1,4 +1,4 @@
-"""Distances of a model's collision shapes by Pinocchio and coal: the same solids, hulls included, as geometry objects."""
+"""Distances of collision shapes by Pinocchio and coal: the same solids as geometry objects, hulls included."""
 
 from __future__ import annotations
 
