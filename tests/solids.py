@@ -8,8 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from sixd.algorithms.distance import points
 from sixd.algorithms.distance.gjk import CorePair
-from sixd.algorithms.distance.iterated import IteratedPair
-from sixd.algorithms.distance.pairs import ITERATED, PAIRS
+from sixd.algorithms.distance.pairs import ITERATED, PAIRS, IteratedPair
 from sixd.algorithms.distance.supports import core_radius, support_core
 from sixd.trace.program import trace
 

@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 from benchmarks.report import progress
 from benchmarks.session import Session
 from sixd.algorithms.distance.gjk import CorePair
-from sixd.algorithms.distance.iterated import IteratedPair
-from sixd.algorithms.distance.pairs import PAIRS
+from sixd.algorithms.distance.pairs import PAIRS, IteratedPair
 from sixd.cli.output import digits
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.trace.program import trace

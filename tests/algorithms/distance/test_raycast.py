@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 import solids
 from sixd.algorithms.distance import points
 from sixd.algorithms.distance.height_field import point_height_field, raycast_height_field, triangles
+from sixd.algorithms.distance.hull_ray import raycast_hull
 from sixd.algorithms.distance.raycast import INTERVALS, raycast
 from sixd.trace.program import trace
 
@@ -82,3 +84,28 @@ def test_distance_from_a_height_field_is_the_least_of_dense_samples():
         assert least - 0.02 < abs(d) <= least + 1e-12  # samples are 2 cm apart at most
         foot = x - d * n
         assert abs(point_height_field(FIELD, foot)[0]) < 1e-12
+
+
+def test_hull_meets_rays_where_its_planes_do():
+    rng = np.random.default_rng(3)
+    hull = ConvexHull(solids.CLOUD * 0.2)
+    hits = 0
+    for origin, toward in zip(rng.uniform(-0.25, 0.25, (150, 3)), rng.normal(size=(150, 3)), strict=True):
+        E, p = solids.placements(1, 0.05, rng)
+        d = toward / np.linalg.norm(toward)
+        x, y = E[0].T @ (origin - p[0]), E[0].T @ d
+        heights, rates = hull.equations[:, :3] @ x + hull.equations[:, 3], hull.equations[:, :3] @ y
+        enters, leaves = (-heights / rates)[rates < 0].max(), (-heights / rates)[rates > 0].min()
+        t = enters if enters >= 0 else leaves
+        expected = t if enters <= leaves and t >= 0 else np.inf
+        found = raycast_hull(solids.CLOUD * 0.2, E[0], p[0], origin, d)
+        assert found.distance == pytest.approx(expected, abs=1e-10)
+        if np.isfinite(expected):
+            hits += 1
+            k = (
+                np.flatnonzero(rates < 0)[(-heights / rates)[rates < 0].argmax()]
+                if enters >= 0
+                else np.flatnonzero(rates > 0)[(-heights / rates)[rates > 0].argmin()]
+            )
+            np.testing.assert_allclose(found.normal, E[0] @ hull.equations[k, :3], atol=1e-6)  # a direction of GJK
+    assert hits > 30

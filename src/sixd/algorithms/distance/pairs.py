@@ -1,19 +1,24 @@
-"""The distance of every pair of kinds of solids: a table of functions, or of iterations where no closed form exists."""
+"""The distance of every pair of kinds of solids: functions in closed form, and loops where none exists."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from sixd.algorithms.distance import descent
 from sixd.algorithms.distance.closed_forms import (
     Nearest,
     PairDistance,
+    box_separation,
     capsule_box,
     capsule_capsule,
     plane_and,
     sphere_and,
 )
+from sixd.algorithms.distance.gjk import CorePair, PairLoop, apart_loop, overlaps
 from sixd.algorithms.distance.height_field import point_height_field
-from sixd.algorithms.distance.iterated import IteratedPair, iterated
 from sixd.algorithms.distance.points import (
     point_box,
     point_capsule,
@@ -22,10 +27,73 @@ from sixd.algorithms.distance.points import (
     point_ellipsoid,
     point_sphere,
 )
-from sixd.spatial.scalar import Array
+from sixd.algorithms.distance.simplex import Simplex
+from sixd.algorithms.distance.supports import bounding_radius, core_radius
+from sixd.algorithms.distance.vectors import X, choose, direction
+from sixd.spatial.scalar import Array, where
 
 # the order of arguments for which a pair is written; the others are the same with the solids swapped
 KINDS = ("sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "plane", "height_field")
+_BOXES = ("box", "box")
+_BOX_TOUCHING = 1e-9  # part of the size below which the distance of boxes counts as overlap
+
+
+class IteratedPair(NamedTuple):
+    """The distance of two kinds of solids by loops: for cores apart, then for cores that overlap.
+
+    ``problem`` makes the arguments of the loops from those of a pair, ``result`` the distance from their final states.
+    Called with numbers, an object runs the loops. The normal of boxes that overlap is known before: they have no second
+    loop.
+    """
+
+    kinds: tuple[str, str]
+    loops: tuple[PairLoop, ...]
+
+    def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> CorePair:
+        """The arguments of the loops."""
+        R, t = E_a.T @ E_b, E_a.T @ (p_b - p_a)
+        sizes = np.asarray(size_a), np.asarray(size_b)
+        size = bounding_radius(self.kinds[0], size_a) + bounding_radius(self.kinds[1], size_b)
+        if self.kinds != _BOXES:
+            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size)
+        gap, n = box_separation(*sizes, R, t)
+        shift = n * where(gap < size * _BOX_TOUCHING, size * descent.OUTSIDE - gap, 0)
+        return CorePair(*sizes, R, t + shift, n, shift, size)
+
+    def result(self, problem: CorePair, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
+        """The distance from the final states of all loops."""
+        found = Simplex.read(states[0][:27])
+        n, x_a, x_b = direction(-found.v, problem.guess), found.x, found.x - found.v
+        if self.kinds == _BOXES:
+            n = choose(problem.shift @ problem.shift > 0, problem.guess, n)
+            x_b = x_b - problem.shift
+        else:
+            deep = overlaps(states[0]) > 0
+            n, x_a, x_b = (choose(deep, y, x) for x, y in zip((n, x_a, x_b), descent.result(states[1]), strict=True))
+        r_a, r_b = core_radius(self.kinds[0], problem.size_a), core_radius(self.kinds[1], problem.size_b)
+        distance = (x_b - x_a) @ n - (r_a + r_b)
+        x_a, x_b = x_a + n * r_a, x_b - n * r_b
+        return Nearest(distance, p_a + E_a @ x_a, p_a + E_a @ x_b, E_a @ n)
+
+    def __call__(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> Nearest:
+        problem = self.problem(size_a, E_a, p_a, size_b, E_b, p_b)
+        states: list[Array] = []
+        for loop in self.loops:
+            needed = not states or loop.needed(states[-1])
+            state = loop.start(problem)
+            for _ in range(loop.most if needed else 0):
+                state = loop.iteration(problem, state)
+                if state[-1]:
+                    break
+            states.append(state)
+        return self.result(problem, states, E_a, p_a)
+
+
+def iterated(kind_a: str, kind_b: str) -> IteratedPair:
+    """The distance of two kinds of solids by their support functions."""
+    kinds = kind_a, kind_b
+    loops = apart_loop(kinds), descent.overlap_loop(kinds)
+    return IteratedPair(kinds, loops[:1] if kinds == _BOXES else loops)
 
 
 def swapped(function: PairDistance | IteratedPair) -> PairDistance:
