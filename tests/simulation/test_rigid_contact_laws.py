@@ -172,7 +172,7 @@ def tripod_motion(size, friction, speed, spin, duration):
     def rates(t, y):
         c, s = np.cos(y[2]), np.sin(y[2])
         r = arms @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
-        v = np.cross([0, 0, y[5]], r) + [y[3], y[4], 0]
+        v = np.cross([0, 0, y[5]], r) + np.array([y[3], y[4], 0])
         force = [0, 0, 1] - friction * v / np.linalg.norm(v, axis=1)[:, None]
         moment = np.cross(r, force)
         normal = np.linalg.solve([np.ones(3), moment[:, 0], moment[:, 1]], [G, 0, 0])
