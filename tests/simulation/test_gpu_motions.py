@@ -165,7 +165,7 @@ def test_contact_under_every_joint(gpu, rng, kind):
     q, qd = start(model, rng)
     poses = {name: np.asarray(sixd.pose(model, q, name)) for name in points}
     low = min((poses[n][:, 2, :3] @ np.transpose(own) + poses[n][:, 2, 3:]).min() for n, own in points.items())
-    ground = sixd.RigidGround(points, friction=0.5, restitution=0.3, height=low - 1e-3)
+    ground = sixd.RigidGround(points, friction=0.5, restitution=0.3, height=low - 2e-4)
     found, true = both(model, q, 0.05 * qd, 0.05, forces=[ground], method="euler")
     assert_same_motion(found, true)
     assert max(forces.max() for _, _, forces in true.contacts()) > 0

@@ -71,6 +71,7 @@ def test_fast_bodies(speed, direction):
     assert np.diff(motion.energy).max() <= 1e-12 * motion.energy[0]  # rounding
 
 
+@pytest.mark.filterwarnings("ignore:.*did not converge:sixd.SimulationWarning")
 def test_a_spin_that_no_step_resolves():
     """RK4 diverges at 10^3 rad a step, with a warning that says so."""
     with pytest.warns(SimulationWarning, match="the motion is not finite from t = "):
