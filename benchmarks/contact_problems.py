@@ -1,6 +1,6 @@
 """The problems that steps with rigid contact solve: what the solver is given in a step, and what it returns.
 
-A step is evaluated by NumPy, work by work. It is the recipe that is compiled otherwise: beside it, the names of the
+A step is evaluated by NumPy, work by work. It is the recipe that is compiled otherwise; the names of the
 arrays of each problem in its memory are noted while it is traced.
 """
 
