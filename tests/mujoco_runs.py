@@ -56,32 +56,36 @@ def run(model, theirs, q, qd, duration, dt, control=None):
     return sixd.interop.from_mujoco(model, np.array(positions), np.array(velocities), mujoco_model=theirs)
 
 
-def ground_model(model, balls, friction, dt):
-    """Return the mechanism on a plane z = 0: balls (frame -> (x, y, z, radius)) with hard contact.
+def ground_model(model, balls, friction, dt, slip=None):
+    """Return the mechanism on a plane z = 0: balls (frame -> (x, y, z, radius), or (k, 4)) with hard contact.
 
     The settings are as close to Coulomb's law as MuJoCo allows: elliptic cones, contacts of dimension 3, solref (2 dt,
     1) and solimp 0.99999 (a contact stops within a step), impratio 10 (tangents are ten times as hard as normals).
+
+    ``slip`` is the time constant [s] of friction, instead of that of the normals. MuJoCo's cone is convex: friction
+    that would stop a sliding point within dt lifts it off, with up to μ v. With a longer time it is lifted off by μ v
+    dt / slip, and stops later, by that time.
     """
     bare = dataclasses.replace(model, visuals=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
     spec = mujoco.MjSpec.from_string(head + start + tag + end + OPTIONS + body)
-    hard = {
-        "condim": 3, "friction": [friction, 0, 0], "solref": [2 * dt, 1], "solimp": [0.99999, 0.99999, 1e-3, 0.5, 2],
-    }  # fmt: skip
+    hard = {"condim": 3, "solref": [2 * dt, 1], "solimp": [0.99999, 0.99999, 1e-3, 0.5, 2]}
+    if slip is not None:
+        hard["solreffriction"] = [slip, 1]
     for geom in list(spec.geoms):
         spec.delete(geom)
-    spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], contype=0, conaffinity=1, priority=1, **hard
-    )
-    for frame, (x, y, z, radius) in balls.items():
+    alone = {"contype": 0, "conaffinity": 0}
+    spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], **alone)
+    for frame, own in balls.items():
         at = model.frames[frame]
-        center = at.pose[:3, :3] @ (x, y, z) + at.pose[:3, 3]
         carrier = spec.body(model.body_names[at.body - 1])
-        carrier.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=center, contype=1, conaffinity=0, mass=0,
-            **hard,
-        )  # fmt: skip
+        for k, (x, y, z, radius) in enumerate(np.reshape(own, (-1, 4))):
+            name, center = f"{frame} {k}", at.pose[:3, :3] @ (x, y, z) + at.pose[:3, 3]
+            carrier.add_geom(
+                name=name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=center, mass=0, **alone
+            )
+            spec.add_pair(geomname1="ground", geomname2=name, friction=[friction, friction, 0, 0, 0], **hard)
     theirs = tight(spec.compile(), dt)
     theirs.opt.cone, theirs.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
     return theirs

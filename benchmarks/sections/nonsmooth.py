@@ -22,6 +22,8 @@ LONG = 200  # steps of rollouts with contact: the first ones, in which feet come
 MUJOCO_ROWS = 128  # its steps take up to 100 times as long
 FRICTION = {"ur5": 0.5, "panda": 0.5, "talos": None}  # [N m] of each joint; None: that of the file
 GROUND_FRICTION = 0.8
+_SOLE = -0.107  # m: height of the sole of the talos in its last link
+STANDING = (("go2", 4), ("go2", 16), ("talos", 16))  # robots on so many points
 # of another method or of softer contacts, at speeds of some rad/s: they stop a wrong kernel
 _LOOSE = {"implicit": 0.05, "MuJoCo": 0.2}
 
@@ -81,35 +83,36 @@ def _joints(session: Session) -> None:
 
 
 def _contact(session: Session) -> None:
-    progress("rigid contact of the go2")
-    go2, stance = _go2()
-    rng = np.random.default_rng(7)
-    rows = min(session.rows, 512)
-    states = {
-        "q": np.tile(stance, (rows, 1)), "qd": 0.1 * rng.standard_normal((rows, go2.nv)),
-        "qdd": np.zeros((rows, go2.nv)), "tau": np.zeros((rows, go2.nv)),
-    }  # fmt: skip
     lines = []
-    for count in (4, 16):
-        points, key = _points(count), ("nonsmooth", f"go2, {count} points")
+    for robot, count in STANDING:
+        title = f"{robot} on {count} points"
+        progress(f"rigid contact of the {title}")
+        model, stance = _go2() if robot == "go2" else _talos()
+        points = _points(count) if robot == "go2" else _soles(count)
+        rng = np.random.default_rng(7)
+        rows = min(session.rows, 512)
+        states = {
+            "q": np.tile(stance, (rows, 1)), "qd": 0.1 * rng.standard_normal((rows, model.nv)),
+            "qdd": np.zeros((rows, model.nv)), "tau": np.zeros((rows, model.nv)),
+        }  # fmt: skip
         ground = sixd.RigidGround(points, friction=GROUND_FRICTION)
-        theirs = _mujoco(go2, with_mujoco.standing_model_of(go2, points, GROUND_FRICTION), states)
-        rigid = _ours("rigid", go2, states, forces=ground)
-        require_agreement([rigid, theirs], _end(go2, states, forces=ground), f"the go2 on {count} points")
+        theirs = _mujoco(model, with_mujoco.standing_model_of(model, points, GROUND_FRICTION), states)
+        rigid = _ours("rigid", model, states, forces=ground)
+        require_agreement([rigid, theirs], _end(model, states, forces=ground), f"the {title}")
         contenders = [
-            _ours("rigid", go2, states, LONG, forces=ground),
-            _ours("rk4, in the air", go2, states, LONG),
+            _ours("rigid", model, states, LONG, forces=ground),
+            _ours("rk4, in the air", model, states, LONG),
             theirs,
         ]
-        timings = session.time(key, contenders, min(session.rounds, 7))
+        timings = session.time(("nonsmooth", f"{robot}, {count} points"), contenders, min(session.rounds, 7))
         rigid_time, air, mujoco_time = (timings[word] for word in ("rigid", "rk4, in the air", "MuJoCo"))
         lines.append([
-            f"go2 on {count} points", str(go2.nv), cell(air), cell(rigid_time), ratio(rigid_time.median, air.median),
+            title, str(model.nv), cell(air), cell(rigid_time), ratio(rigid_time.median, air.median),
             cell(mujoco_time), ratio(mujoco_time.median, rigid_time.median),
         ])  # fmt: skip
     session.report.paragraph(
-        "The go2 stands on its feet, with springs and dampers in its joints, and starts with random velocities; "
-        f"{rows} states. 4 points: a ball a foot; 16: four small balls a foot. Rollouts of sixd have {LONG} steps."
+        "The robots stand on their feet, with springs and dampers in their joints, and start with random velocities; "
+        f"{rows} states. go2: a ball a foot, or four small ones; talos: eight. Rollouts of sixd have {LONG} steps."
     )
     head = ("robot", "nv", "rk4, in the air", "rigid contact", "ratio", "MuJoCo", "MuJoCo / rigid contact")
     session.report.table(head, lines)
@@ -135,6 +138,25 @@ def _points(count: int) -> dict[str, Array]:
     turn = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     balls = np.column_stack([corners @ turn.T, np.full(4, 0.005)])
     return {f"{leg}_foot": balls for leg in ("FL", "FR", "RL", "RR")}
+
+
+def _talos() -> tuple[sixd.Model, Array]:
+    """The talos with a spring and a damper in each joint, of 400/s² and 40/s of its inertia, and its stance on z = 0.
+
+    They are as fast in light joints as in heavy ones, so that steps of 1 ms are stable.
+    """
+    model = robots.load("talos", True).model
+    q = model.neutral()
+    foot = np.asarray(sixd.pose(model, q, "leg_left_6_link"))
+    q[6] -= foot[2, 3] + _SOLE
+    inertia = np.where(np.arange(model.nv) < 6, 0, np.diag(np.asarray(sixd.mass_matrix(model, q))))
+    return dataclasses.replace(model, rest=q.copy(), stiffness=400 * inertia, damping=40 * inertia), q
+
+
+def _soles(count: int) -> dict[str, Array]:
+    """Small balls (k, 4) in two rows under the soles of the talos."""
+    rows = [(x, y, _SOLE + 0.005, 0.005) for x in np.linspace(-0.1, 0.1, count // 4) for y in (-0.06, 0.06)]
+    return {f"leg_{side}_6_link": np.array(rows) for side in ("left", "right")}
 
 
 def _ours(name: str, model: sixd.Model, states: States, steps: int = STEPS, **options: Any) -> Contender:

@@ -13,6 +13,7 @@ from sixd.errors import DeviceError, ScalarTypeError, ShapeError, SingularError
 from sixd.runtime.cuda import driver
 from sixd.simulation.gradients import rollout_gradient
 from sixd.simulation.stepping import compiled_steps
+from sixd.zoo.random_trees import JOINT_KINDS
 
 fused = pytest.mark.skipif(not host().has_fma, reason="bits are those of CPUs with fused multiply-add")
 ROWS = 5
@@ -151,6 +152,24 @@ def test_friction_and_contact(gpu, rng):
         found, true = both(ball, q, qd, 0.01, forces=[ground], method=method)
         assert_same_motion(found, true)
         assert found.to_cpu().facts == true.facts
+
+
+@pytest.mark.long
+@fused
+@pytest.mark.parametrize("kind", JOINT_KINDS)
+def test_contact_under_every_joint(gpu, rng, kind):
+    """A tree on a free joint with two points on each body, which falls onto the ground."""
+    model = sixd.zoo.random_tree(7, kinds=("free", kind), passive=False)
+    model = model.with_gravity((0, 0, -9.81))
+    points = {name: [[0.05, 0, 0], [-0.05, 0.02, 0.01]] for name in model.body_names}
+    q, qd = start(model, rng)
+    poses = {name: np.asarray(sixd.pose(model, q, name)) for name in points}
+    low = min((poses[n][:, 2, :3] @ np.transpose(own) + poses[n][:, 2, 3:]).min() for n, own in points.items())
+    ground = sixd.RigidGround(points, friction=0.5, restitution=0.3, height=low - 2e-4)
+    found, true = both(model, q, 0.05 * qd, 0.05, forces=[ground], method="euler")
+    assert_same_motion(found, true)
+    assert max(forces.max() for _, _, forces in true.contacts()) > 0
+    assert found.to_cpu().facts == true.facts
 
 
 @fused
