@@ -40,7 +40,7 @@ class RigidGround(RigidForce):
     normal, height : the plane {x : normal · x = height}; ``normal`` (3,) points out of the ground. A mechanism that
         moves in the xy-plane stands on normal=(0, 1, 0).
     sweeps : the most iterations of a problem before it begins again without impulses, 8 at most. With less than 9 it
-        does not begin again; otherwise up to 212 iterations follow. They end earlier, when velocities violate the laws
+        does not begin again; otherwise up to 452 iterations follow. They end earlier, when velocities violate the laws
         by less than 1e-10 m/s, from the eighth on 1e-8 m/s (float32: 2e-5 and 5e-5). Problems that reach the limit are
         counted in ``facts["unsolved"]``.
 
