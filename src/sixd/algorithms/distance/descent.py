@@ -32,7 +32,7 @@ _PROMISING = 0.01  # part of the size of C by which the end of a coarse descent 
 _STAYS = 1e-12  # rad²: the square of a step that ends a descent
 _SAME = 0.995  # cosine of the angle between directions that belong to one minimum
 _STRIDE = 3.0  # factor of steps that grow, which lead away from a saddle
-_LONGEST = 250  # iterations of a descent: others would have no time if one is slow
+_LONGEST = 250  # iterations of a descent that is not below an earlier result: others would have no time
 _FAR = 1e30
 
 
@@ -125,7 +125,7 @@ def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     known = (s.best_k < s.k) & (u @ s.best[:3] > _SAME) & (h > s.best_h - size * _COARSE_STILL)
     falls = (h < s.lowest - size * where(coarse, _COARSE_STILL, _STILL)) & negated(known)
     promising = (h < s.best_h + size * _PROMISING) & negated(known)
-    in_time = s.count < _LONGEST
+    in_time = (s.count < _LONGEST) | (s.best_k >= s.k)
     again = ends & falls & in_time
     refines = ends & negated(falls) & in_time & (s.tolerance > CLOSE) & promising
     leaves = ends & negated(again | refines)
