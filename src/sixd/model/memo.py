@@ -6,6 +6,7 @@ values. The entries of a system are dropped when it is garbage-collected; :func:
 
 from __future__ import annotations
 
+import atexit
 import weakref
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -20,6 +21,7 @@ LOCK = Lock()  # of all indexes, too
 KNOWN: dict[int, dict[Hashable, Any]] = {}
 _ALIVE: dict[int, weakref.ref[Any]] = {}
 _INDEXES: list[dict[int, Any]] = []
+atexit.register(_ALIVE.clear)  # systems that live until the end are not forgotten while modules are torn down
 
 
 def remember(system: object, key: Hashable, make: Callable[[], T]) -> T:
