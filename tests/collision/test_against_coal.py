@@ -22,7 +22,7 @@ def test_a_robot_in_a_cell(name):
     rng = np.random.default_rng(0)
     model = robots.quiet_load(robots.FIVE[name])
     for k in range(3):
-        placement = sixd.placement(rng.uniform(-0.6, 0.6, 3) + [0, 0, 0.4], rpy=rng.uniform(-1, 1, 3))
+        placement = sixd.placement(rng.uniform((-0.6, -0.6, -0.2), (0.6, 0.6, 1.0)), rpy=rng.uniform(-1, 1, 3))
         model = model.with_collision("world", sixd.Shape("box", (0.2, 0.3, 0.4)), placement, name=f"obstacle {k}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of meshes that are not convex

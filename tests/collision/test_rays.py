@@ -29,7 +29,7 @@ def test_rays_on_solids(kind, rng):
     origins = rng.normal(size=(60, 3))
     origins *= (0.6 / np.linalg.norm(origins, axis=1))[:, None]
     targets = np.array([0.1, -0.1, 0.05]) + rng.normal(size=(60, 3)) * 0.08
-    hits = sixd.raycast(model, [0.2], origins + [0.2, 0, 0], targets - origins, among="link")
+    hits = sixd.raycast(model, [0.2], origins + np.array([0.2, 0, 0]), targets - origins, among="link")
     met = np.isfinite(hits.distance)
     assert 0.3 < met.mean() < 1
     assert_array_equal(hits.shape, np.where(met, 0, -1))
@@ -38,7 +38,7 @@ def test_rays_on_solids(kind, rng):
 
     def gap(t):
         poses = np.tile(np.eye(4), (60, 1, 1))
-        poses[:, :3, 3] = origins + [0.2, 0, 0] + along * t[:, None]
+        poses[:, :3, 3] = origins + np.array([0.2, 0, 0]) + along * t[:, None]
         return sixd.distance(model, np.full((60, 1), 0.2), [("link", "probe")], placements={"probe": poses})
 
     at = gap(np.where(met, hits.distance, 0))
@@ -65,10 +65,14 @@ def test_a_range_sensor(rng):
     # from (0, 1) along x: past the ball
     assert_allclose(hits.distance[1], [np.inf, 1, np.inf, np.sqrt(2)], rtol=1e-12)
     for k in range(3):
-        assert_array_equal(sixd.raycast(arm, q[k], np.zeros((4, 3)), directions, frame="link2").distance, hits.distance[k])
+        assert_array_equal(
+            sixd.raycast(arm, q[k], np.zeros((4, 3)), directions, frame="link2").distance, hits.distance[k]
+        )
     inside = sixd.raycast(arm, q[0], [[5, 0, 0]], [[0, 1, 0]])
     assert_allclose(inside.distance, [0.5], rtol=1e-12)
-    single = sixd.raycast(arm, q.astype(np.float32), np.zeros((4, 3), np.float32), np.float32(directions), frame="link2")
+    single = sixd.raycast(
+        arm, q.astype(np.float32), np.zeros((4, 3), np.float32), np.float32(directions), frame="link2"
+    )
     assert single.distance.dtype == np.float32
 
 
