@@ -22,7 +22,7 @@ from sixd.viewer.scene.packing import buffer
 
 REACH = 0.1  # [m] of distances=True
 WIDTH = 7  # numbers of a pair
-_MOST_PAIRS = 32  # of a motion: more lines than that cannot be told apart
+_MOST_PAIRS = 32  # of a motion: more lines than that hide each other
 _MOST_NUMBERS = 400_000  # of a motion: 2 MB of float32 in base64
 _AT_ONCE = 2_000_000  # distances of states and pairs that are computed at once: 160 MB
 
