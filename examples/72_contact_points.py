@@ -9,8 +9,6 @@ weight, if a second box stands on it off its centre: non-negative forces at the 
 with the weights. Four forces on a rigid body on a plane are not unique; the result is that with the least squares."""
 
 import numpy as np
-from scipy.optimize import nnls
-
 import sixd
 
 DEPTH = 1e-3  # m
@@ -66,7 +64,7 @@ for k, (a, b) in enumerate(contacts.pairs):
         print(f"   at {point.round(4) + 0.0}, depth {1e3 * depth:.3f} mm")
 assert [int((contacts.depths[k] > 0).sum()) for k in range(3)] == [2, 2, 1]
 
-# 3. faces of boxes are clipped: the overlap of two rectangles, one turned by 45 degrees, has up to eight corners
+# 3. faces of boxes are clipped: the overlap of two rectangles, one turned by 45 degrees, has up to eight corners; four are kept
 table = free_body(BOX, (sixd.Shape("box", (0.3, 0.3, 0.1)), sixd.placement((0, 0, -0.05)), "table"))
 turned = np.array([at((0, 0, 0.05 - DEPTH), angle=angle) for angle in np.radians([0, 15, 30, 45])])  # a batch
 contacts = sixd.contact_points(table, turned)
@@ -79,7 +77,7 @@ points, _ = used(sixd.contact_points(floor, lying))
 weights = [(1.0 * 9.81, (0, 0)), (2.0 * 9.81, (0.12, 0.05))]
 A = np.array([np.ones(4), points[:, 0], points[:, 1]])  # balance of forces along z, of torques about y and x
 b = sum(f * np.array([1, x, y]) for f, (x, y) in weights)
-forces = np.linalg.pinv(A) @ b if (np.linalg.pinv(A) @ b >= 0).all() else nnls(A, b)[0]
+forces = np.linalg.pinv(A) @ b  # if one of them pulled: scipy.optimize.nnls(A, b)
 for point, force in zip(points, forces, strict=True):
     print(f"   at {point[:2].round(2)}: {force:6.3f} N")
 assert np.allclose(A @ forces, b)
