@@ -6,9 +6,10 @@ of each pair with their depths, in the middle between both surfaces. Slots that 
 
 Each part compares the points with what geometry says. The last part computes how the four corners of a box carry its
 weight, if a second box stands on it off its centre: non-negative forces at the points, along the normals, in balance
-with the weights. Four forces on a rigid body on a plane are not unique; the result is that with the least squares."""
+with the weights. Four forces on a rigid body on a plane are not unique; the result has the least sum of squares."""
 
 import numpy as np
+
 import sixd
 
 DEPTH = 1e-3  # m
@@ -64,7 +65,7 @@ for k, (a, b) in enumerate(contacts.pairs):
         print(f"   at {point.round(4) + 0.0}, depth {1e3 * depth:.3f} mm")
 assert [int((contacts.depths[k] > 0).sum()) for k in range(3)] == [2, 2, 1]
 
-# 3. faces of boxes are clipped: the overlap of two rectangles, one turned by 45 degrees, has up to eight corners; four are kept
+# 3. faces of boxes are clipped: the overlap of two rectangles has up to eight corners, of which four are kept
 table = free_body(BOX, (sixd.Shape("box", (0.3, 0.3, 0.1)), sixd.placement((0, 0, -0.05)), "table"))
 turned = np.array([at((0, 0, 0.05 - DEPTH), angle=angle) for angle in np.radians([0, 15, 30, 45])])  # a batch
 contacts = sixd.contact_points(table, turned)
