@@ -53,23 +53,23 @@ assert np.allclose(np.linalg.norm(near.point_b - near.point_a, axis=1), np.abs(n
 
 # 2. derivatives, compared with central differences. A capsule parallel to a face has many nearest points, and its
 #    distance a kink: this configuration avoids that
-_, slopes = sixd.distance_derivatives(cell, q, pairs)
+_, rates = sixd.distance_derivatives(cell, q, pairs)
 h = 1e-6 * np.eye(7)
 above, below = (sixd.distance(cell, q + s * h, pairs).distance for s in (1, -1))  # 7 configurations in a call
 differences = (above - below).T / 2e-6
-print(f"derivatives {slopes.shape}: differ from differences by {np.abs(slopes - differences).max():.0e}")
-assert np.abs(slopes - differences).max() < 1e-6
+print(f"derivatives {rates.shape}: differ from differences by {np.abs(rates - differences).max():.0e}")
+assert np.abs(rates - differences).max() < 1e-6
 
 # 3. away from what is near: all distances below 10 cm shall grow to it, with the least motion of the joints
 CLEARANCE, RANGE = 0.05, 0.10
 for step in range(100):
-    near, slopes = sixd.distance_derivatives(cell, q, pairs)
+    near, rates = sixd.distance_derivatives(cell, q, pairs)
     if step % 3 == 0 or near.distance.min() >= CLEARANCE:
         print(f"   step {step:2}: {1e3 * near.distance.min():5.1f} mm, {' - '.join(near.nearest())}")
     if near.distance.min() >= CLEARANCE:
         break
     active = near.distance < RANGE
-    J, wanted = slopes[active], RANGE - near.distance[active]
+    J, wanted = rates[active], RANGE - near.distance[active]
     q = q + 0.1 * J.T @ np.linalg.solve(J @ J.T + 0.05 * np.eye(active.sum()), wanted)
 assert sixd.min_distance(cell, q, pairs) >= CLEARANCE
 assert not sixd.in_collision(cell, q, pairs, margin=CLEARANCE)
