@@ -122,6 +122,21 @@ def test_pictures_by_software():
     assert (sixd.picture(slider(), [0.0], (160, 120), **options) == without).mean() > 0.8  # no line: too far
 
 
+def test_videos(tmp_path):
+    """Each frame has its own lines and colours."""
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    model = slider()
+    motion = sixd.simulate(model, [0.3], [0.5], 0.4)
+    path = motion.to_video(tmp_path / "a.gif", 10, (96, 72), renderer="software", collisions=True, distances=0.3)
+    frames = []
+    with image.open(path) as video:
+        for k in range(video.n_frames):
+            video.seek(k)
+            frames.append(np.asarray(video.convert("RGB")))
+    assert not red(frames[0]).any()
+    assert red(frames[-1]).sum() > 50
+
+
 def test_in_the_page(tmp_path):
     """Lines follow the motion, interpolated between records; sliders of a page without one hide them."""
     t, q = np.linspace(0, 1, 11), np.linspace(0.3, 0.5, 11)[:, None]
