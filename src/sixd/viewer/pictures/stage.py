@@ -28,7 +28,7 @@ _AT_ONCE = 4_000_000  # pixels of triangles that are compared at once
 _LIGHT = np.array([0.33, -0.45, 0.83])  # towards the light
 _SKY, _PAPER, _INK = np.array([0.90, 0.92, 0.94]), np.array([0.97, 0.975, 0.98]), np.array([0.28, 0.33, 0.42])
 # colours of lines between nearest points, of those of shapes that overlap, and of these shapes
-_NEAR, _DEEP, _TOUCH = (0.1, 0.45, 0.85), (0.5, 0.0, 0.05), (0.92, 0.33, 0.3)
+_NEAR, _DEEP, _TOUCH = (0.1, 0.45, 0.85), (0.35, 0.0, 0.05), (0.93, 0.15, 0.12)
 _DIRECTIONS = np.array(list(product((-1, 0, 1), repeat=3)))
 
 

@@ -3,7 +3,7 @@
 const MARKER_COLORS = {
   turn: [0.95, 0.55, 0.1], slide: [0.05, 0.6, 0.65], mass: [0.95, 0.95, 0.95], total: [1, 0.78, 0.1],
   inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36], pull: [0.1, 0.62, 0.36],
-  momentum: [0.16, 0.42, 0.85], near: [0.1, 0.45, 0.85], deep: [0.5, 0, 0.05], touch: [0.92, 0.33, 0.3],
+  momentum: [0.16, 0.42, 0.85], near: [0.1, 0.45, 0.85], deep: [0.35, 0, 0.05], touch: [0.93, 0.15, 0.12],
 };
 
 // three arrows in red, green and blue, of length 1, as one mesh
