@@ -83,6 +83,7 @@ def test_snippets_that_need_no_gpu():
         ("friction_stiffness_contact", 10),
         ("derivatives", 1),
         ("inverse_kinematics", 10),
+        ("shapes_and_distances", 18),
         ("robot_files", 7),
         ("identification", 15),
     ],

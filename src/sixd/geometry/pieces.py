@@ -46,6 +46,7 @@ class DrawnPiece:
     color: tuple[float, ...] = (*NEUTRAL, 1.0)
     points: Array | None = None
     mesh: Mesh | None = None
+    name: str = ""  # of its shape
 
     def half_box(self) -> tuple[Array, Array] | None:
         """Return centre and half extents (3,) of the bounding box in the piece's axes; None for a plane."""

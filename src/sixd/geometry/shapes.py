@@ -6,6 +6,7 @@ A missing mesh is reported in the notes; its body is drawn by sticks unless it h
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -36,7 +37,7 @@ def draw(
     touching : body -> points (k, 4) by which it meets the ground, positions in its frame and radii [m].
     """
     meshes = _meshes(model, notes)
-    pieces = [piece for v in model.visuals if (piece := _piece(v, meshes)) is not None]
+    pieces = [replace(piece, name=v.name) for v in model.visuals if (piece := _piece(v, meshes)) is not None]
     shown = {p.body for p in pieces if p.kind != "plane"}
     missing = {v.body for v in model.visuals} - shown - {0}
     # a file that shows most of a robot leaves out bodies on purpose; a file that shows little is completed

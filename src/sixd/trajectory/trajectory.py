@@ -240,15 +240,18 @@ class Trajectory:
 
     def to_video(
         self, path: str | os.PathLike[str], fps: float = 30.0, size: Sequence[int] = (640, 480), *, speed: float = 1.0,
-        camera: Mapping[str, Any] | None = None, renderer: str | None = None,
+        camera: Mapping[str, Any] | None = None, renderer: str | None = None, collisions: bool = False,
+        distances: bool | float = False, pairs: Any = None,
     ) -> Path:  # fmt: skip
         """Write the motion as a video, .mp4 (by the program ffmpeg) or .gif (by pillow), and return its path.
 
         ``fps`` pictures a second of ``size``, width and height [pixels]; ``speed`` 0.5 plays it at half its speed. A
-        mechanism that leaves the picture is followed. ``camera`` and ``renderer`` are as in ``sixd.picture``.
+        mechanism that leaves the picture is followed. ``camera``, ``renderer`` and what follows are as in
+        ``sixd.picture``.
         """
         system = self._require_system("to_video")
-        return library("write_video")(self, system, path, fps, size, speed, camera, renderer)
+        options = camera, renderer, collisions, distances, pairs
+        return library("write_video")(self, system, path, fps, size, speed, *options)
 
     # checks and text ----------------------------------------------------------------------------------
 

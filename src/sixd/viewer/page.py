@@ -20,9 +20,9 @@ FOLDER = Path(__file__).parent / "web"
 # in this order, inside one function: each file uses what those before it define
 PROGRAM = (
     "data.js", "algebra.js", "shapes.js", "normals.js", "shaders.js", "gpu.js", "camera.js", "controls.js", "motion.js",
-    "simulation.js", "grip.js", "world.js", "markers.js", "trails.js", "shadows.js", "renderer.js", "options.js",
-    "clock.js", "pace.js", "transport.js", "joints.js", "chart.js", "plots.js", "live.js", "interface.js", "main.js",
-    "api.js",
+    "near.js", "simulation.js", "grip.js", "world.js", "markers.js", "trails.js", "shadows.js", "renderer.js",
+    "options.js", "clock.js", "pace.js", "transport.js", "joints.js", "chart.js", "plots.js", "live.js", "interface.js",
+    "main.js", "api.js",
 )  # fmt: skip
 
 

@@ -36,13 +36,14 @@ class LiveState:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.version, self.closed = 0, False
         self.q: list[float] | None = None
+        self.pairs: dict[str, Any] | None = None
         self._loop, self._lock = loop, threading.Lock()
         self._changed = asyncio.Event()
 
-    def set(self, q: Sequence[float]) -> None:
-        """Show this configuration; may be called from any thread."""
+    def set(self, q: Sequence[float], pairs: dict[str, Any] | None = None) -> None:
+        """Show this configuration, with the nearest points of pairs of shapes; may be called from any thread."""
         with self._lock:
-            self.version, self.q = self.version + 1, [float(x) for x in q]
+            self.version, self.q, self.pairs = self.version + 1, [float(x) for x in q], pairs
             if not self.closed:
                 self._loop.call_soon_threadsafe(self._notify)
 
@@ -58,7 +59,8 @@ class LiveState:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), _WAIT)
         with self._lock:
-            return {"version": self.version, "q": self.q}
+            more = {} if self.pairs is None else {"pairs": self.pairs}
+            return {"version": self.version, "q": self.q, **more}
 
     def _notify(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

@@ -11,7 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sixd.atomic import write_together
 from sixd.errors import FileError, ScalarTypeError
@@ -19,8 +21,11 @@ from sixd.model.system import System
 from sixd.notebook import kernel
 from sixd.viewer import session
 
+if TYPE_CHECKING:
+    from sixd.viewer.scene.nearest import NearPairs
+
 _CHECK = 0.5  # [s] between checks whether a viewer is closed: on some systems Ctrl-C does not interrupt a longer wait
-_RECORDED = ("trajectory", "ghost", "names")  # arguments of view that are about recorded motions
+_RECORDED = ("trajectory", "ghost", "names", "distances", "pairs")  # arguments of view that live pages do not have
 
 
 class Viewer:
@@ -30,10 +35,10 @@ class Viewer:
     SIXD_VIEW=off in the environment nothing is served, and ``url`` is empty.
     """
 
-    def __init__(self, system: System, scene: dict[str, Any], port: int = 0) -> None:
+    def __init__(self, system: System, scene: dict[str, Any], port: int = 0, near: NearPairs | None = None) -> None:
         from sixd.viewer.server import Server
 
-        self.system, self.scene = system, scene
+        self.system, self.scene, self._near = system, scene, near
         self._server = None if session.is_off() else Server(lambda: self._page(is_served=True), port)
 
     @property
@@ -56,9 +61,10 @@ class Viewer:
         from sixd.viewer.scene.scene import read_configuration
 
         found = read_configuration(self.system, q).tolist()
-        self.scene = {**self.scene, "q": found}
+        pairs = None if self._near is None else self._near.pack(np.array([found]), [])
+        self.scene = {**self.scene, "q": found, "pairs": pairs}
         if self._server is not None:
-            self._server.state.set(found)
+            self._server.state.set(found, pairs)
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, whole or not at all, and return its path. The page plays offline."""
@@ -129,6 +135,8 @@ def view(
     forces: Any = (),
     trace: str | Sequence[str] | None = None,
     collisions: bool = False,
+    distances: bool | float = False,
+    pairs: Any = None,
 ) -> Viewer:
     """Show a mechanism, or its motions, in a page of the browser; with ``live=True`` in a page that simulates it.
 
@@ -169,6 +177,10 @@ def view(
     trace : bodies or frames, by name, whose paths are drawn.
     collisions : draw the model's collision shapes instead, meshes by their convex hulls; bodies without any are sticks.
 
+    distances : draw lines between the nearest points of collision shapes that are nearer than this [m]; True is 0.1 m.
+        Shapes that overlap are red, if ``collisions`` are drawn, and so are their lines. Not for live pages.
+    pairs : the pairs of ``distances``, as in ``sixd.distance``; None for all that may touch.
+
     With SIXD_VIEW=off in the environment nothing is opened, served, printed or waited for; ``save_html`` works.
 
     >>> import sixd
@@ -179,19 +191,26 @@ def view(
         "qd": qd, "parameters": parameters, "dt": dt, "method": method, "controller": controller, "forces": forces,
         "trace": trace,
     }  # fmt: skip
+    near = None
     if live:
         from sixd.viewer.live.live import make_live_scene
 
-        _require_usual("a live page computes its motion", {"trajectory": trajectory, "ghost": ghost, "names": names})
+        recorded = {"trajectory": trajectory, "ghost": ghost, "names": names, "distances": distances, "pairs": pairs}
+        _require_usual("a live page computes its motion", recorded)
         scene = make_live_scene(model, q=q, camera=camera, title=title, collisions=collisions, **only_live)
     else:
+        from sixd.viewer.scene.drawn_model import drawn_model
+        from sixd.viewer.scene.nearest import near_pairs
+        from sixd.viewer.scene.poses import display_turn
         from sixd.viewer.scene.scene import make_scene
 
         _require_usual("the page is not live", only_live)
+        near = near_pairs(model, distances, pairs, display_turn(drawn_model(model)))
         scene = make_scene(
-            model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title, collisions=collisions
-        )
-    viewer = Viewer(model, scene, port)
+            model, trajectory, q=q, ghost=ghost, names=names, camera=camera, title=title, collisions=collisions,
+            near=near,
+        )  # fmt: skip
+    viewer = Viewer(model, scene, port, near)
     if not viewer.is_open:
         return viewer
     if block:

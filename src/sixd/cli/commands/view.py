@@ -32,6 +32,7 @@ from sixd.viewer.session import wants_browser
 @click.option("--live", is_flag=True, help="A page that simulates the robot itself, from --q and --qd.")
 @click.option("--qd", metavar="STATE", help="With --live: velocity [rad/s or m/s], in the form of --q.  [default: 0]")
 @click.option("--collisions", is_flag=True, help="Draw the collision shapes instead, meshes by their convex hulls.")
+@click.option("--distances", type=float, metavar="D", help="Draw lines between collision shapes nearer than D [m].")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="P", help="Port on 127.0.0.1.  [default: any]")
 @click.option("--save", "path", type=FilePath(), metavar="FILE", help="Write a page to a file instead.")
 @click.option("--video", type=FilePath(), metavar="FILE", help="Write the TRAJECTORY as a video: .mp4 or .gif.")
@@ -62,7 +63,7 @@ def view(source: RobotSource, trajectory: Path | None, path: Path | None, video:
         click.echo(f"{video}  ({video.stat().st_size / 1e6:.1f} MB)")
         return
     shown: dict[str, Any] = {"port": options["port"] or 0, "open_browser": False, "live": options["live"]}
-    shown["collisions"] = options["collisions"]
+    shown |= {"collisions": options["collisions"], "distances": options["distances"] or False}
     shown |= {name: parse_state(model, f"--{name}", options[name]) for name in ("q", "qd") if options[name] is not None}
     with sixd.view(model, motion, **shown) as viewer:
         print_notes(viewer.notes)

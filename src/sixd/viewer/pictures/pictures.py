@@ -39,6 +39,9 @@ def picture(
     path: str | os.PathLike[str] | None = None,
     camera: Mapping[str, Any] | None = None,
     renderer: str | None = None,
+    collisions: bool = False,
+    distances: bool | float = False,
+    pairs: Any = None,
 ) -> Array:
     """Draw a mechanism without a window: (…, height, width, 3) of uint8, red, green and blue of each pixel.
 
@@ -47,6 +50,7 @@ def picture(
     renderer : "page": as the viewer's page, drawn in a browser of Chromium's family, which takes seconds to start;
         "software": by NumPy, with plainer light. None chooses the page if a browser works: the one that SIXD_BROWSER in
         the environment names, or one on the path.
+    collisions, distances, pairs : collision shapes and their nearest points, as in ``sixd.view``.
 
     >>> import sixd
     >>> sixd.picture(sixd.zoo.pendulum(), [0.5], size=(64, 48), renderer="software").shape
@@ -59,7 +63,8 @@ def picture(
     if not len(rows) or (path is not None and len(rows) > 1):
         raise errors.ShapeError(f"picture: q has shape {shape}, expected one configuration, or several without a path.")
     motion = None if len(rows) == 1 else (np.arange(len(rows)), rows)
-    with _drawing("picture", model, motion, rows[0], size, camera, renderer) as draw:
+    shown = camera, renderer, collisions, distances, pairs
+    with _drawing("picture", model, motion, rows[0], size, *shown) as draw:
         images = np.array([draw(k) for k in range(len(rows))])
     if target is not None:
         with open_whole("picture", path, target) as file:
@@ -100,13 +105,15 @@ def write_video(motion: Trajectory, system: System, path: Any, fps: Any, size: A
 
 @contextmanager
 def _drawing(
-    where: str, system: System, motion: Any, q: Any, size: Any, camera: Any, renderer: str | None
-) -> Iterator[Callable[[int], Array]]:
+    where: str, system: System, motion: Any, q: Any, size: Any, camera: Any, renderer: str | None, collisions: bool,
+    distances: Any, pairs: Any,
+) -> Iterator[Callable[[int], Array]]:  # fmt: skip
     """A function that draws the frames of a motion (t, q (r, nq)), or the configuration q, as (height, width, 3)."""
     from sixd.viewer.page import html
     from sixd.viewer.pictures.browser import open_page
     from sixd.viewer.pictures.stage import Stage
     from sixd.viewer.scene.drawn_model import drawn_model
+    from sixd.viewer.scene.nearest import near_pairs
     from sixd.viewer.scene.poses import display_turn, kinematics
     from sixd.viewer.scene.scene import make_scene, read_configuration
 
@@ -116,14 +123,21 @@ def _drawing(
         raise errors.ShapeError(f"{where}: size is {size!r}, expected width and height, 2 … {_MOST} pixels each.")
     width, height = map(int, size)
     try:
-        scene = make_scene(system, motion, q=q, camera=camera)
+        turn = display_turn(drawn_model(system))
+        near = near_pairs(system, distances, pairs, turn)
+        scene = make_scene(system, motion, q=q, camera=camera, collisions=collisions)
         states = np.array([read_configuration(system, row) for row in (motion[1] if motion else [scene["q"]])])
+        if near is not None:
+            found, rows = near.at(states, scene["notes"])
+            scene["pairs"] = {"names": found, "values": []}
     except errors.SixdError as error:
         raise type(error)(str(error).replace("view:", f"{where}:", 1)) from None
     notes = [note for note in scene["notes"] if not note.startswith(_OF_PAGES)]
     if notes:
         warnings.warn(f"{where}: {' '.join(notes)}", errors.ModelWarning, stacklevel=4 if where == "picture" else 5)
-    stage = Stage(scene, kinematics(system, display_turn(drawn_model(system))), states, (width, height))
+    stage = Stage(scene, kinematics(system, turn), states, (width, height))
+    if near is not None:
+        stage.show_pairs(found, rows)
     scene["settings"] |= {"ground": stage.ground, "play": False}
     draw: Callable[[int], Array] = stage.draw
     with ExitStack() as stack:
@@ -133,6 +147,8 @@ def _drawing(
 
                 def on_page(frame: int) -> Array:
                     values = [width, height, states[frame].tolist(), *(x.tolist() for x in stage.camera(frame))]
+                    if near is not None:
+                        values.append(rows[frame].ravel().tolist())
                     pixels = base64.b64decode(evaluate(f"sixd.picture(...{json.dumps(values)})"))
                     return np.frombuffer(pixels, dtype=np.uint8).reshape(height, width, 4)[::-1, :, :3]
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from sixd.geometry.pieces import turned_to
 from sixd.spatial.scalar import Array
 from sixd.trace import Program
+from sixd.viewer.scene.nearest import touching
 from sixd.viewer.scene.poses import world_poses
 
 _HALF_HEIGHT = np.tan(np.radians(17))  # of the picture at distance 1
@@ -25,6 +27,8 @@ _FINE = 2  # computed pixels along each side of a pixel
 _AT_ONCE = 4_000_000  # pixels of triangles that are compared at once
 _LIGHT = np.array([0.33, -0.45, 0.83])  # towards the light
 _SKY, _PAPER, _INK = np.array([0.90, 0.92, 0.94]), np.array([0.97, 0.975, 0.98]), np.array([0.28, 0.33, 0.42])
+# colours of lines between nearest points, of those of shapes that overlap, and of these shapes
+_NEAR, _DEEP, _TOUCH = (0.1, 0.45, 0.85), (0.35, 0.0, 0.05), (0.93, 0.15, 0.12)
 _DIRECTIONS = np.array(list(product((-1, 0, 1), repeat=3)))
 
 
@@ -34,6 +38,8 @@ class Stage:
     def __init__(self, scene: dict[str, Any], program: Program, q: Array, size: tuple[int, int]) -> None:
         self.scene, self.program, self.q, self.size, self.seen_from = scene, program, q, size, np.zeros(0)
         self.items: list[tuple[int, Array]] = []  # bodies and the corners (n, 3, 3) of triangles on them
+        self.names: list[str] = []  # of their collision shapes, "" for others
+        self.pairs: tuple[list[list[str]], Array] = [], np.zeros((len(q), 0, 7))
         poses, outer, colors = world_poses(program, q[np.linspace(0, len(q) - 1, _SAMPLES).astype(int)]), [], []
         shapes = [_triangles(geometry) for geometry in scene["geometries"]]
         for visual in scene["visuals"]:
@@ -41,6 +47,7 @@ class Stage:
             if len(corners):
                 points = (corners @ T[:3, :3].T + T[:3, 3]).reshape(-1, 3)
                 self.items.append((visual["body"], points.reshape(-1, 3, 3)))
+                self.names.append(visual.get("name", ""))
                 colors.append(np.insert(color[:3] * tints + np.zeros((len(corners), 3)), 3, color[3], axis=1))
                 rim, T = points[(points @ _DIRECTIONS.T).argmax(axis=0)], poses[:, visual["body"]]
                 outer.append(rim @ np.swapaxes(T[:, :3, :3], 1, 2) + T[:, None, :3, 3])
@@ -55,6 +62,10 @@ class Stage:
         level = [v["pose"][11] for v in fixed if kinds[v["geometry"]] == "plane" and v["pose"][10] > 0.9999]
         level.append(below if below < -0.04 * self.extent else 0)
         self.ground = float(level[0] if ground is None else ground)
+
+    def show_pairs(self, names: list[list[str]], rows: Array) -> None:
+        """Show nearest points of collision shapes: their names, and the numbers (frames, n, 7) of ``NearPairs``."""
+        self.pairs = names, rows
 
     def camera(self, frame: int) -> tuple[Array, Array, Array]:
         """Return eye, target and "up" (3,) at a frame: those of the scene, or the first view of the page."""
@@ -81,7 +92,12 @@ class Stage:
         (width, height), (eye, target, up) = self.size, self.camera(frame)
         poses, axes = world_poses(self.program, self.q[frame]), _axes(eye - target, up)
         placed = [local @ poses[body, :3, :3].T + poses[body, :3, 3] for body, local in self.items]
-        corners = np.concatenate([np.zeros((0, 3, 3)), *placed])
+        marks, tints = self._marks(frame)
+        corners, colors = np.concatenate([np.zeros((0, 3, 3)), *placed, marks]), np.concatenate([self.colors, tints])
+        count = len(self.colors)
+        hit = touching(self.pairs[0], self.pairs[1][frame])
+        is_hit = np.repeat([name in hit for name in self.names], [len(x) for x in placed])
+        colors[:count][is_hit, :3] = _TOUCH
 
         def front(corners: Array) -> tuple[Array, Array]:
             """``nearest`` of triangles on the screen; those that reach behind the eye are left out."""
@@ -100,16 +116,36 @@ class Stage:
             image = self.backdrop.repeat(_FINE, axis=0).repeat(_FINE, axis=1).reshape(-1, 3)
             depth, solid = np.full(len(image), np.inf), self.colors[:, 3] > 0.995
             # the shadow on the floor, the opaque triangles, the nearest transparent ones
-            fall = np.maximum(corners[solid, :, 2:] - self.ground, 0) / _LIGHT[2]
-            image[(front(corners[solid] - fall * _LIGHT)[0] >= 0) & (eye[2] > self.ground)] *= 0.75
+            fall = np.maximum(corners[:count][solid, :, 2:] - self.ground, 0) / _LIGHT[2]
+            image[(front(corners[:count][solid] - fall * _LIGHT)[0] >= 0) & (eye[2] > self.ground)] *= 0.75
             for layer in (np.flatnonzero(solid), np.flatnonzero(~solid)):
                 owner, near = front(corners[layer])
                 shown = np.flatnonzero(near < depth)
                 depth[shown], owner = near[shown], layer[owner[shown]]
-                image[shown] += (self.colors[owner, :3] * light[owner] - image[shown]) * self.colors[owner, 3:]
+                image[shown] += (colors[owner, :3] * light[owner] - image[shown]) * colors[owner, 3:]
+            if len(marks):  # inside of bodies they are faint
+                owner, near = front(marks)
+                shown = np.flatnonzero(owner >= 0)
+                strength = np.where(near[shown] < depth[shown], 1.0, 0.5)[:, None]
+                image[shown] += (tints[owner[shown], :3] - image[shown]) * strength
         fine = image.reshape(_FINE * height, _FINE * width, 3)
         total = reduce(np.add, [fine[i::_FINE, j::_FINE] for i, j in product(range(_FINE), repeat=2)])
         return (total * (255 / _FINE**2) + 0.5).clip(0, 255).astype(np.uint8)
+
+    def _marks(self, frame: int) -> tuple[Array, Array]:
+        """Triangles (n, 3, 3) and colours (n, 4) of the lines between nearest points, with a ball at each end."""
+        rows, thin = self.pairs[1][frame], 0.004 * self.extent
+        parts, colors = [np.zeros((0, 3, 3))], [np.zeros((0, 4))]
+        ball, _ = _triangles({"kind": "sphere", "size": [3 * thin] * 3})
+        rod, _ = _triangles({"kind": "cylinder", "size": [thin, 1]})
+        for row in rows[np.isfinite(rows).all(axis=1)].astype(float):
+            a, b, length = row[:3], row[3:6], np.linalg.norm(row[3:6] - row[:3])
+            own = [ball + a, ball + b]
+            if length > thin:
+                own.append(rod * [1, 1, length] @ turned_to(b - a).T + (a + b) / 2)
+            parts += own
+            colors.append(np.tile([*(_DEEP if row[6] < 0 else _NEAR), 1.0], (sum(map(len, own)), 1)))
+        return np.concatenate(parts), np.concatenate(colors)
 
     def _backdrop(self, eye: Array, target: Array, axes: Array) -> Array:
         """The background and the lines of the floor, which fade with the distance: (height, width, 3)."""

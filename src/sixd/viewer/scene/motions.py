@@ -19,6 +19,7 @@ from sixd.model.model import Model
 from sixd.model.system import System
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
+from sixd.viewer.scene.nearest import NearPairs
 from sixd.viewer.scene.packing import buffer
 from sixd.viewer.scene.plots import Bins, plots
 
@@ -144,8 +145,9 @@ def contact_points(model: Model, motions: Sequence[ShownMotion]) -> dict[int, Ar
 
 
 def pack(
-    system: System, motions: Sequence[ShownMotion], offsets: Array, turn: Array, notes: list[str]
-) -> list[dict[str, Any]]:
+    system: System, motions: Sequence[ShownMotion], offsets: Array, turn: Array, notes: list[str],
+    near: NearPairs | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """Return the scene's entries of the motions, shown at ``offsets`` (n, 3); ``turn`` (3, 3) rotates the world.
 
     ``notes`` gains what the page cannot show of fast or long motions.
@@ -179,6 +181,7 @@ def pack(
             "plot_t": None if motion.trajectory is None else buffer(bins.times(motion.t), "float64"),
             "plots": plots(system, motion.trajectory, bins),
             "contacts": _contacts(motion, keep, turn),
+            "pairs": None if near is None else near.pack(motion.q[keep], notes),
         })  # fmt: skip
     return entries
 

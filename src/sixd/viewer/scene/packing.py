@@ -38,12 +38,12 @@ class Packed:
         self.visuals: list[dict[str, Any]] = []
         self._known: dict[Any, int] = {}
 
-    def add(self, piece: DrawnPiece) -> None:
-        """Add a piece; one that is fixed to the world is rotated with it."""
+    def add(self, piece: DrawnPiece, name: str = "") -> None:
+        """Add a piece; one that is fixed to the world is rotated with it. ``name`` is that of a collision shape."""
         pose = self.turn @ piece.pose if piece.body == 0 else piece.pose
         self.visuals.append({
             "body": piece.body, "geometry": self._geometry(piece), "pose": flat_list(pose),
-            "color": flat_list(piece.color),
+            "color": flat_list(piece.color), **({"name": name} if name else {}),
         })  # fmt: skip
 
     def _geometry(self, piece: DrawnPiece) -> int:

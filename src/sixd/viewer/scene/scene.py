@@ -28,6 +28,7 @@ from sixd.spatial.scalar import Array
 from sixd.trajectory.labels import labels_of, tree_behind
 from sixd.viewer.scene.drawn_model import by_collisions, drawn_model
 from sixd.viewer.scene.motions import ShownMotion, contact_points, pack, read_motions
+from sixd.viewer.scene.nearest import NearPairs
 from sixd.viewer.scene.packing import Packed, finite_or_none, flat_list
 from sixd.viewer.scene.poses import display_turn, kinematics, reach, world_poses
 
@@ -44,10 +45,11 @@ def make_scene(
     camera: Mapping[str, Any] | None = None,
     title: str | None = None,
     collisions: bool = False,
+    near: NearPairs | None = None,
 ) -> dict[str, Any]:
     """Return the scene of a system with bodies, with the motions of ``trajectory``, or at the configuration q (nq,).
 
-    ``collisions``: with the collision shapes instead of the visual ones.
+    ``collisions``: with the collision shapes instead of the visual ones. ``near``: pairs with their nearest points.
     """
     notes: list[str] = []
     model = drawn_model(system)
@@ -66,9 +68,11 @@ def make_scene(
     pieces += held.pieces
     if q is None and not motions:
         shown = _lifted(system, model, shown, pieces, own)
+    if near is not None and not motions:
+        notes.append("The sliders hide the distances, which are those of the first configuration.")
     packed = Packed(turn)
     for piece in pieces:
-        packed.add(piece)
+        packed.add(piece, piece.name if collisions else "")
     offsets = _offsets(motions, room)
     return {
         "format": 1,
@@ -77,7 +81,8 @@ def make_scene(
         "geometries": packed.geometries, "visuals": packed.visuals, "frames": _frames(model, turn),
         "joints": _joints(system, model), "contact_lines": _contact_lines(model),
         "nq": system.nq, "q": flat_list(shown), "kinematics": js.emit(program),
-        "trajectories": pack(system, motions, offsets, turn[:3, :3], notes),
+        "trajectories": pack(system, motions, offsets, turn[:3, :3], notes, near),
+        "pairs": None if near is None or motions else near.pack(shown[None], notes),
         "camera": None if camera is None else _camera(model, camera, turn),
         "settings": {"loop": True, "speed": 1, "play": True, "ground": held.floor},
         "room": flat_list(room) if motions else None, "notes": notes,

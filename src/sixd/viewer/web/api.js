@@ -3,7 +3,8 @@
 //   play(), pause(), seek(t), step(n), time, start, end, playing; setConfiguration(q), configuration
 //   simulation, of a live page: q, qd, time, pull, pace, energy(), observed(), reactions(), contacts(), reset(), advance(steps) at once,
 //     set(slider, value)
-//   view(name or null), draw() now, picture(…) without a window, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name)
+//   view(name or null), draw() now, picture(…) without a window, frames (pictures drawn so far), bodyPose(name, actor) 4x4 by columns, pixel(name),
+//   near(actor), touching(actor)
 
 // polls the server for live configurations: the next request follows each answer
 async function listen(app, address) {
@@ -15,6 +16,7 @@ async function listen(app, address) {
       const state = answer.status === 204 ? null : await answer.json();
       if (state && state.version !== version) {
         version = state.version;
+        if (state.pairs) app.world.renewPairs(state);
         if (Array.isArray(state.q)) app.setConfiguration(state.q);
       } else await new Promise((done) => setTimeout(done, 100));
       pause = 200;
@@ -65,11 +67,12 @@ window.sixd = {
     },
   },
   // the picture of a configuration from a camera: RGBA as base64, the lowest row first
-  picture: (width, height, q, eye, target, up) => {
+  picture: (width, height, q, eye, target, up, near = null) => {
     const { camera, canvas, renderer } = app, { gl } = renderer, pixels = new Uint8Array(4 * width * height), parts = [];
     Object.assign(canvas, { width, height });
     if (gl.drawingBufferWidth !== width || gl.drawingBufferHeight !== height) throw new Error("the picture is too large");
     app.world.setConfiguration(q);
+    if (near) showNear(app.world.actors[0], new NearPairs({ ...scene.pairs, values: near }).at(0, 0));
     camera.aspect = width / height;
     camera.setUp(up);
     camera.place(eye, target);
@@ -91,6 +94,9 @@ window.sixd = {
     const body = scene.bodies.findIndex((one) => one.name === plainText(name));
     return body < 0 ? null : Array.from(app.world.actors[actor].matrices[body]);
   },
+  // the nearest points of collision shapes now, and the names of those that overlap
+  near: (actor = 0) => app.world.actors[actor].near,
+  touching: (actor = 0) => app.world.actors[actor].items.filter((item) => item.touches).map((item) => item.name),
   // where the centre of mass of a body is in the window, in pixels
   pixel: (name) => {
     const body = scene.bodies.findIndex((one) => one.name === plainText(name)), box = app.canvas.getBoundingClientRect();

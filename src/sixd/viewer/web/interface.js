@@ -3,6 +3,7 @@
 const SWITCHES = [
   ["grid", "Grid", "G"], ["shadows", "Shadows", "S"], ["frames", "Frames", "F"], ["axes", "Joint axes", "J"],
   ["com", "Centres of mass", "C"], ["inertia", "Inertia ellipsoids", "I"], ["contacts", "Contact forces", "K"],
+  ["distances", "Nearest points", "D"],
   ["trails", "Trails", "T"], ["names", "Names", "N"], ["reactions", "Forces in joints", "A"], ["momentum", "Momentum", "M"],
 ];
 
@@ -90,6 +91,7 @@ class Interface {
     const missing = {
       contacts: !world.motions.some((motion) => motion.contacts) && !(world.simulation && world.simulation.contacts), trails: !world.motions.length && !world.simulation,
       inertia: !app.scene.bodies.some((body) => body.ellipsoid), com: !app.scene.bodies.some((body) => body.mass > 0), axes: !app.scene.joints.length,
+      distances: !world.actors.some((actor) => actor.pairs),
     };
     if (!world.simulation) [missing.reactions, missing.momentum] = [true, true];
     else [missing.reactions, missing.momentum] = [!world.simulation.programs.react, !("momentum" in world.simulation.observedAt)];

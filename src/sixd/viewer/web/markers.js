@@ -3,7 +3,7 @@
 const MARKER_COLORS = {
   turn: [0.95, 0.55, 0.1], slide: [0.05, 0.6, 0.65], mass: [0.95, 0.95, 0.95], total: [1, 0.78, 0.1],
   inertia: [0.46, 0.36, 0.86], force: [0.86, 0.2, 0.36], pull: [0.1, 0.62, 0.36],
-  momentum: [0.16, 0.42, 0.85],
+  momentum: [0.16, 0.42, 0.85], near: [0.1, 0.45, 0.85], deep: [0.35, 0, 0.05], touch: [0.93, 0.15, 0.12],
 };
 
 // three arrows in red, green and blue, of length 1, as one mesh
@@ -55,6 +55,7 @@ class Markers {
       if (options.inertia) this.ellipsoids(actor);
       if (options.contacts) this.forces(actor);
       if (options.contacts) this.contactLines(actor);
+      if (options.distances) this.nearest(actor);
       if (this.world.simulation) this.live(this.world.simulation, options);
     }
     return this.items;
@@ -197,6 +198,17 @@ class Markers {
       const turn = (v) => transformVector(actor.matrices[parent], [0, 3, 6].map((r) => axes[r] * v[0] + axes[r + 1] * v[1] + axes[r + 2] * v[2]));
       const along = turn([1, 0, 0]), middle = add(originOf(actor.matrices[body]), turn(offset));
       this.push("rod", alongZ(add(middle, scaled(along, -half)), along, 0.06 * this.size, 2 * half), MARKER_COLORS.force, { glow: 0.5 });
+    }
+  }
+
+  // thin lines between nearest points, with a ball at each end
+  nearest(actor) {
+    const thin = 0.004 * this.world.size, r = 3 * thin;
+    for (const { from, to, distance } of actor.near) {
+      const color = MARKER_COLORS[distance < 0 ? "deep" : "near"], ends = [add(from, actor.offset), add(to, actor.offset)];
+      const way = subtract(ends[1], ends[0]), length = norm(way);
+      for (const end of ends) this.push("ball", fromColumns([r, 0, 0], [0, r, 0], [0, 0, r], end), color, { glow: 0.35 });
+      if (length > thin) this.push("rod", alongZ(ends[0], way, thin, length), color, { glow: 0.35 });
     }
   }
 

@@ -1,7 +1,7 @@
 // The options of the view: one object whose properties call the listeners when they change.
 
 const DEFAULTS = {
-  bodies: "solid", grid: true, shadows: true, frames: false, axes: false, com: false, inertia: false, contacts: true,
+  bodies: "solid", grid: true, shadows: true, frames: false, axes: false, com: false, inertia: false, contacts: true, distances: true,
   trails: false, trailBody: "", names: false, reactions: false, momentum: false, follow: "", theme: "", panel: true, loop: true, reverse: false, speed: 1,
 };
 const CHOICES = { bodies: ["solid", "clear", "wire", "hidden"], trails: [false, "origin", "com"], theme: ["", "light", "dark"] };

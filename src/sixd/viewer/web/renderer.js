@@ -58,6 +58,7 @@ class Renderer {
       for (const item of actor.items) {
         if (!item.shown) continue;
         const mesh = this.meshes[item.geometry], color = [...item.color];
+        if (item.touches && options.distances) color.splice(0, 3, ...linearColor(MARKER_COLORS.touch));
         if (options.bodies === "clear") color[3] *= CLEAR;
         const entry = { mesh, matrix: item.thin > 0 ? this.visible(item, eye) : item.matrix, casting: this.casting(item), color };
         if (mesh.line) lines.push(entry);

@@ -26,7 +26,7 @@ class World {
 
   makeActors() {
     const recorded = this.scene.trajectories.map((source) => [source, new Motion(source, this.scene.nq, this.quaternions)]);
-    const list = recorded.length ? recorded : [[{}, null]];
+    const list = recorded.length ? recorded : [[{ pairs: this.scene.pairs }, null]];
     this.actors = list.map(([source, motion], index) => this.makeActor(source, motion, index));
     this.motions = recorded.map(([, motion]) => motion);
     const usable = this.motions.filter((motion) => motion.valid);
@@ -39,13 +39,14 @@ class World {
     const apart = index === 0 || norm(offset) > 0;
     const matrices = Array.from({ length: this.bodies }, () => translation(offset));
     const items = this.scene.visuals.map((visual, k) => ({
-      body: visual.body, geometry: visual.geometry, pose: this.poses[k], matrix: identity(), thin: thinOf(this.scene.geometries[visual.geometry]),
+      body: visual.body, name: visual.name, geometry: visual.geometry, pose: this.poses[k], matrix: identity(), thin: thinOf(this.scene.geometries[visual.geometry]),
       color: this.colorOf(visual.color, source.color, ghost),
       // shapes fixed to the world are drawn once, or once at each actor's position
       shown: (visual.body > 0 || apart) && this.shapes[visual.geometry] !== null,
     }));
     const q = Float64Array.from(this.scene.q), out = new Float64Array(12 * Math.max(this.bodies - 1, 0));
-    return { index, name: source.name || "", color: source.color, offset, ghost, motion, matrices, items, q, out, visible: true };
+    const pairs = source.pairs ? new NearPairs(source.pairs) : null;
+    return { pairs, near: [], index, name: source.name || "", color: source.color, offset, ghost, motion, matrices, items, q, out, visible: true };
   }
 
   colorOf(own, tint, ghost) {
@@ -60,6 +61,7 @@ class World {
       if (actor.motion) actor.motion.sample(time, actor.q);
       else if (this.simulation) actor.q.set(this.simulation.q);
       this.place(actor);
+      if (actor.motion && actor.pairs) showNear(actor, actor.pairs.at(...actor.motion.find(time)));
     }
     this.time = time;
     this.version++;
@@ -72,8 +74,17 @@ class World {
       for (let i = 0; i < actor.q.length; i++) actor.q[i] = finite(q && q[i], actor.q[i]);
       for (const start of this.quaternions) if (start + 4 <= actor.q.length) normalise(actor.q, start);
       this.place(actor);
+      // nearest points are known for the scene's own configuration alone
+      const known = !actor.motion && actor.pairs && actor.q.every((x, i) => Math.abs(x - this.scene.q[i]) < 1e-6);
+      showNear(actor, known ? actor.pairs.at(0, 0) : []);
     }
     this.version++;
+  }
+
+  // the nearest points at a configuration from the server
+  renewPairs({ q, pairs }) {
+    this.scene.q = q;
+    for (const actor of this.actors) if (!actor.motion) actor.pairs = new NearPairs(pairs);
   }
 
   // the poses of the bodies at the actor's q: rows of 3x4 from the generated function
