@@ -100,12 +100,13 @@ def result(state: Array) -> tuple[Array, Array, Array]:
 
 def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     size, is_new, last = problem.size, s.is_new > 0, s.history[:3]
+    still, finest = problem.at_least(_STILL), problem.at_least(CLOSE)
     u = direction(-s.simplex.v, X)
     point, p = support(kinds, problem, u)
     h = u @ point
 
     # a new y lies outside of C along u; an extrapolated u may be higher than the last: then back to that
-    back = is_new & (last @ last > 0.5) & (h > s.lowest + size * _STILL)
+    back = is_new & (last @ last > 0.5) & (h > s.lowest + size * still)
     y = choose(is_new, u * (h + absolute(h) * 0.5 + size * OUTSIDE), s.y)
     old = s.simplex._replace(W=s.simplex.W + (s.y - y))
 
@@ -114,25 +115,29 @@ def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     simplex, inside = old.extended(w, p)
     square = old.v @ old.v
     gap = square - old.v @ w
-    close = gap <= square * maximum(s.tolerance, CLOSE)
-    stuck = old.contains(w) | (simplex.v @ simplex.v >= square) | inside
+    close = gap <= square * maximum(s.tolerance, finest)
+    stuck = old.contains(w, problem.eps) | (simplex.v @ simplex.v >= square) | inside
     # after y has moved, the nearest point may need vertices without the last one: begin without vertices
-    retries = negated(is_new) & stuck & negated(close) & (gap > square * _STUCK)
+    retries = negated(is_new) & stuck & negated(close) & (gap > square * problem.at_least(_STUCK))
     ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start
     coarse = s.tolerance > _COARSE / 2
     known = (s.best_k < s.k) & (u @ s.best[:3] > _SAME) & (h > s.best_h - size * _COARSE_STILL)
-    falls = (h < s.lowest - size * where(coarse, _COARSE_STILL, _STILL)) & negated(known)
+    falls = (h < s.lowest - size * where(coarse, _COARSE_STILL, still)) & negated(known)
     promising = (h < s.best_h + size * _PROMISING) & negated(known)
     in_time = (s.count < _LONGEST) | (s.best_k >= s.k)
     again = ends & falls & in_time
-    refines = ends & negated(falls) & in_time & (s.tolerance > CLOSE) & promising
+    refines = ends & negated(falls) & in_time & (s.tolerance > finest) & promising
     leaves = ends & negated(again | refines)
     # of equal h the one whose points are along u, that of a step that stays where it is
     n = direction(y, X)
     square_step = (u - n) @ (u - n)
-    better = ends & negated(coarse) & (h < s.best_h + size * where(square_step < _STAYS, _STILL, -_STILL))
+    better = (
+        ends
+        & negated(coarse)
+        & (h < s.best_h + size * where(square_step < problem.at_least_square(_STAYS), still, -still))
+    )
 
     k = where(leaves, s.k + 1, s.k)
     guess, history = _extrapolated(n, u, s.history)
@@ -145,7 +150,7 @@ def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
         y=y,
         lowest=where(leaves, _FAR, where(again, h, s.lowest)),
         k=k,
-        tolerance=where(leaves, _COARSE, maximum(finer, CLOSE / 2)),
+        tolerance=where(leaves, _COARSE, maximum(finer, finest / 2)),
         is_new=where(ends | back | retries, 1, 0),
         best=choose(better, [*u, *old.x, *(old.x - old.v - y)], s.best),
         best_h=where(better, h, s.best_h),

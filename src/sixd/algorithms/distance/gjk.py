@@ -18,8 +18,10 @@ from sixd.spatial.scalar import Array, Scalar, where
 
 # part of v · v by which the distance may still fall when an iteration ends: the distance is off by half of that part
 CLOSE = 1e-14
+EPS = float(np.finfo(float).eps)
+UNSURE = 2
 MOST = 60  # iterations; ellipsoids take up to 60, polytopes up to 11
-_OFF = 1e-19  # square of the part of the size by which a distance may be off
+_OFF = 1e-19  # square of the part of size and distance by which a distance may be off
 _TOUCHING = 1e-12  # part of w · w below which v · v counts as overlap: directions of v would be off by rounding
 
 Kinds = tuple[str, str]
@@ -29,7 +31,7 @@ class CorePair(NamedTuple):
     """Two solids, the second with the rotation R (3, 3) and position t (3,) in the axes of the first.
 
     ``guess`` (3,) is about the normal, ``shift`` (3,) a part of t by which solids that overlap are moved apart, and
-    ``size`` the sum of the radii of balls around both.
+    ``size`` the sum of the radii of balls around both. ``eps`` is the spacing of numbers at 1.
     """
 
     size_a: Array
@@ -39,6 +41,15 @@ class CorePair(NamedTuple):
     guess: Array
     shift: Array
     size: Scalar
+    eps: float = EPS
+
+    def at_least(self, tolerance: float) -> float:
+        """A relative tolerance that rounding allows."""
+        return max(tolerance, 40 * self.eps)
+
+    def at_least_square(self, tolerance: float) -> float:
+        """A tolerance of the square of a part that rounding allows."""
+        return max(tolerance, (30 * self.eps) ** 2)
 
 
 class PairLoop(NamedTuple):
@@ -72,16 +83,18 @@ def apart_loop(kinds: Kinds) -> PairLoop:
         new, inside = old.extended(w, p)
         square, after = old.v @ old.v, new.v @ new.v
         gap = square - old.v @ w
-        ends = (gap <= square * CLOSE) | old.contains(w)
+        ends = (gap <= square * problem.at_least(CLOSE)) | old.contains(w, problem.eps)
         stop = began & (ends | ((after >= square) & negated(inside)))
         # by rounding some curved solids end early: those go on as if they overlap, from a target farther away
-        off = gap * gap > square * (problem.size * problem.size) * _OFF
-        overlap = where(stop, where(off, 1, 0), where(inside | (after <= w @ w * _TOUCHING), 1, 0))
+        off = gap * gap > square * (problem.size * problem.size + square) * problem.at_least_square(_OFF)
+        touch = after <= w @ w * problem.at_least_square(_TOUCHING)
+        overlap = where(stop, where(off, UNSURE, 0), where(inside | touch, 1, 0))
         return np.array([*choose(stop, old.entries, new.entries), overlap, where(stop, 1, overlap)])
 
     return PairLoop(start, iteration, lambda _: 1, MOST)
 
 
 def overlaps(state: Array) -> Scalar:
-    """1 where the cores of the final state of ``apart_loop`` overlap or nearly touch, else 0."""
+    """1 where the cores of the final state of ``apart_loop`` overlap or touch, ``UNSURE`` where they are apart by a
+    distance that is not accurate, else 0."""
     return state[-2]

@@ -17,7 +17,7 @@ from sixd.algorithms.distance.closed_forms import (
     plane_and,
     sphere_and,
 )
-from sixd.algorithms.distance.gjk import CorePair, PairLoop, apart_loop, overlaps
+from sixd.algorithms.distance.gjk import EPS, CorePair, PairLoop, apart_loop, overlaps
 from sixd.algorithms.distance.height_field import point_height_field
 from sixd.algorithms.distance.points import (
     point_box,
@@ -49,16 +49,18 @@ class IteratedPair(NamedTuple):
     kinds: tuple[str, str]
     loops: tuple[PairLoop, ...]
 
-    def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> CorePair:
-        """The arguments of the loops."""
+    def problem(
+        self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array, eps: float = EPS
+    ) -> CorePair:
+        """The arguments of the loops, for numbers with the spacing ``eps`` at 1."""
         R, t = E_a.T @ E_b, E_a.T @ (p_b - p_a)
         sizes = np.asarray(size_a), np.asarray(size_b)
         size = bounding_radius(self.kinds[0], size_a) + bounding_radius(self.kinds[1], size_b)
         if self.kinds != _BOXES:
-            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size)
+            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size, eps)
         gap, n = box_separation(*sizes, R, t)
-        shift = n * where(gap < size * _BOX_TOUCHING, size * descent.OUTSIDE - gap, 0)
-        return CorePair(*sizes, R, t + shift, n, shift, size)
+        shift = n * where(gap < size * max(_BOX_TOUCHING, 30 * eps), size * descent.OUTSIDE - gap, 0)
+        return CorePair(*sizes, R, t + shift, n, shift, size, eps)
 
     def result(self, problem: CorePair, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
         """The distance from the final states of all loops."""

@@ -43,10 +43,10 @@ class Simplex(NamedTuple):
         """All numbers (27,)."""
         return np.concatenate([np.ravel(part) for part in self])
 
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array, eps: float) -> Any:
         """Whether w is one of the vertices, up to rounding."""
         gaps = [a - w for a in self.W]
-        size = w @ w * 1e-30
+        size = w @ w * max(1e-30, eps * eps)
         return reduce(lambda p, q: p | q, [(u > 0) & (g @ g <= size) for u, g in zip(self.used, gaps, strict=True)])
 
     def extended(self, w: Array, p: Array) -> tuple[Simplex, Any]:

@@ -122,6 +122,7 @@ _REMARKS = {
     "redundant-constraints": "Not a fault: the motion is unique. Leave equations out only if you need unique "
     "constraint forces.",
     "collision": "The shape takes no part in collisions; correct it, or ignore this remark.",
+    "overlap": "Leave the pair out by an SRDF file, or by pairs= of sixd.distance, if these shapes always overlap.",
     "simplified-hull": "Nothing to do; sixd.convex_collisions(model, vertices=None) keeps exact hulls.",
     "not-convex": "Nothing to do if the hull suffices; sixd.convex_collisions(model, decompose=True) makes parts.",
     "visual": "Shapes do not affect the dynamics; correct the shape, or ignore this remark.",
