@@ -15,7 +15,7 @@ import numpy as np
 from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.gjk import CorePair, PairLoop, overlaps
 from sixd.algorithms.distance.manifolds import CONTACTS
-from sixd.algorithms.distance.pairs import CLOSED, ITERATED
+from sixd.algorithms.distance.pairs import CLOSED, ITERATED, iterated
 from sixd.algorithms.distance.vectors import cross
 from sixd.algorithms.kinematics import body_poses, joint_transforms, path, world_transforms
 from sixd.body_marks import listening
@@ -185,24 +185,24 @@ class _PairStages:
 
     def _iterated(self, group: PairGroup, *arrays: Any) -> tuple[Any]:
         """Return the row of a pair whose distance is iterated."""
-        pair, stages = ITERATED[group.kinds[0][0], group.kinds[1][0]], self.stages
-        eps = float(np.finfo(stages.graph.dtype).eps)
-        problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(x)))[2:-1], *arrays)
+        stages = self.stages
+        pair = iterated(group.kinds[0][0], group.kinds[1][0], float(np.finfo(stages.graph.dtype).eps))
+        problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(x)))[2:], *arrays)
         known = arrays[0], arrays[2], *problem
         states: list[Any] = []
         for loop in pair.loops[: 1 if self.what == NEAR else None]:
-            state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x, eps=eps)), *known)
+            state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x)), *known)
             needed = stages.part(loop.needed, states[-1]) if states else None
 
             def iterate(state: Any, _: Any, loop: PairLoop = loop) -> tuple[Any, ...]:
-                after = stages.part(lambda s, *x: loop.iteration(CorePair(*x, eps=eps), s), state, *known)
+                after = stages.part(lambda s, *x: loop.iteration(CorePair(*x), s), state, *known)
                 return after, after[-1]
 
             states.append(stages.repeat(iterate, state, 0.0, most=loop.most, when=needed)[0])
 
         def row(a: Array, b: Array, *rest: Any) -> Array:
             count = len(known)
-            problem, ends = CorePair(*rest[:count], eps=eps), list(rest[count:])
+            problem, ends = CorePair(*rest[:count]), list(rest[count:])
             if self.what == NEAR and len(pair.loops) > 1:  # how deep an overlap is does not matter
                 overlap = where(absolute(overlaps(ends[0]) - 1) < 0.5, 1, 0)
                 ends = [np.array([*ends[0][:-2], overlap, 1]), pair.loops[1].start(problem) * 0]

@@ -15,7 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.distance.gjk import CLOSE, CorePair, Kinds, PairLoop, overlaps, support
+from sixd.algorithms.distance.gjk import (
+    CLOSE,
+    EPS,
+    CorePair,
+    Kinds,
+    PairLoop,
+    at_least,
+    at_least_square,
+    overlaps,
+    support,
+)
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.vectors import X, choose, direction, negated
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
@@ -81,7 +91,7 @@ class Descent(NamedTuple):
         )
 
 
-def overlap_loop(kinds: Kinds) -> PairLoop:
+def overlap_loop(kinds: Kinds, eps: float = EPS) -> PairLoop:
     """The loop for cores that overlap."""
 
     def start(problem: CorePair) -> Array:
@@ -89,7 +99,7 @@ def overlap_loop(kinds: Kinds) -> PairLoop:
         best = np.array([*problem.guess, *zero[:6]])
         return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, _FAR, zero, 0, 0).entries
 
-    return PairLoop(start, lambda problem, state: _iteration(kinds, problem, Descent.read(state)), overlaps, MOST)
+    return PairLoop(start, lambda problem, state: _iteration(kinds, eps, problem, Descent.read(state)), overlaps, MOST)
 
 
 def result(state: Array) -> tuple[Array, Array, Array]:
@@ -98,9 +108,9 @@ def result(state: Array) -> tuple[Array, Array, Array]:
     return best[:3], best[3:6], best[6:]
 
 
-def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
+def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array:
     size, is_new, last = problem.size, s.is_new > 0, s.history[:3]
-    still, finest = problem.at_least(_STILL), problem.at_least(CLOSE)
+    still, finest = at_least(_STILL, eps), at_least(CLOSE, eps)
     u = direction(-s.simplex.v, X)
     point, p = support(kinds, problem, u)
     h = u @ point
@@ -116,9 +126,9 @@ def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     square = old.v @ old.v
     gap = square - old.v @ w
     close = gap <= square * maximum(s.tolerance, finest)
-    stuck = old.contains(w, problem.eps) | (simplex.v @ simplex.v >= square) | inside
+    stuck = old.contains(w, eps) | (simplex.v @ simplex.v >= square) | inside
     # after y has moved, the nearest point may need vertices without the last one: begin without vertices
-    retries = negated(is_new) & stuck & negated(close) & (gap > square * problem.at_least(_STUCK))
+    retries = negated(is_new) & stuck & negated(close) & (gap > square * at_least(_STUCK, eps))
     ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start
@@ -136,7 +146,7 @@ def _iteration(kinds: Kinds, problem: CorePair, s: Descent) -> Array:
     better = (
         ends
         & negated(coarse)
-        & (h < s.best_h + size * where(square_step < problem.at_least_square(_STAYS), still, -still))
+        & (h < s.best_h + size * where(square_step < at_least_square(_STAYS, eps), still, -still))
     )
 
     k = where(leaves, s.k + 1, s.k)

@@ -31,7 +31,7 @@ class CorePair(NamedTuple):
     """Two solids, the second with the rotation R (3, 3) and position t (3,) in the axes of the first.
 
     ``guess`` (3,) is about the normal, ``shift`` (3,) a part of t by which solids that overlap are moved apart, and
-    ``size`` the sum of the radii of balls around both. ``eps`` is the spacing of numbers at 1.
+    ``size`` the sum of the radii of balls around both.
     """
 
     size_a: Array
@@ -41,15 +41,6 @@ class CorePair(NamedTuple):
     guess: Array
     shift: Array
     size: Scalar
-    eps: float = EPS
-
-    def at_least(self, tolerance: float) -> float:
-        """A relative tolerance that rounding allows."""
-        return max(tolerance, 40 * self.eps)
-
-    def at_least_square(self, tolerance: float) -> float:
-        """A tolerance of the square of a part that rounding allows."""
-        return max(tolerance, (30 * self.eps) ** 2)
 
 
 class PairLoop(NamedTuple):
@@ -70,7 +61,17 @@ def support(kinds: Kinds, problem: CorePair, u: Array) -> tuple[Array, Array]:
     return x_a - x_b, x_a
 
 
-def apart_loop(kinds: Kinds) -> PairLoop:
+def at_least(tolerance: float, eps: float) -> float:
+    """A relative tolerance that the rounding of numbers with the spacing ``eps`` at 1 allows."""
+    return max(tolerance, 40 * eps)
+
+
+def at_least_square(tolerance: float, eps: float) -> float:
+    """The same for the square of a part."""
+    return max(tolerance, (30 * eps) ** 2)
+
+
+def apart_loop(kinds: Kinds, eps: float = EPS) -> PairLoop:
     """The loop for cores that are apart. State: the simplex (27,), whether the cores overlap, and whether the iteration
     is done."""
 
@@ -83,11 +84,11 @@ def apart_loop(kinds: Kinds) -> PairLoop:
         new, inside = old.extended(w, p)
         square, after = old.v @ old.v, new.v @ new.v
         gap = square - old.v @ w
-        ends = (gap <= square * problem.at_least(CLOSE)) | old.contains(w, problem.eps)
+        ends = (gap <= square * at_least(CLOSE, eps)) | old.contains(w, eps)
         stop = began & (ends | ((after >= square) & negated(inside)))
         # by rounding some curved solids end early: those go on as if they overlap, from a target farther away
-        off = gap * gap > square * (problem.size * problem.size + square) * problem.at_least_square(_OFF)
-        touch = after <= w @ w * problem.at_least_square(_TOUCHING)
+        off = gap * gap > square * (problem.size * problem.size + square) * at_least_square(_OFF, eps)
+        touch = after <= w @ w * at_least_square(_TOUCHING, eps)
         overlap = where(stop, where(off, UNSURE, 0), where(inside | touch, 1, 0))
         return np.array([*choose(stop, old.entries, new.entries), overlap, where(stop, 1, overlap)])
 

@@ -48,19 +48,18 @@ class IteratedPair(NamedTuple):
 
     kinds: tuple[str, str]
     loops: tuple[PairLoop, ...]
+    eps: float
 
-    def problem(
-        self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array, eps: float = EPS
-    ) -> CorePair:
-        """The arguments of the loops, for numbers with the spacing ``eps`` at 1."""
+    def problem(self, size_a: Any, E_a: Array, p_a: Array, size_b: Any, E_b: Array, p_b: Array) -> CorePair:
+        """The arguments of the loops."""
         R, t = E_a.T @ E_b, E_a.T @ (p_b - p_a)
         sizes = np.asarray(size_a), np.asarray(size_b)
         size = bounding_radius(self.kinds[0], size_a) + bounding_radius(self.kinds[1], size_b)
         if self.kinds != _BOXES:
-            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size, eps)
+            return CorePair(*sizes, R, t, direction(t, X), np.zeros(3), size)
         gap, n = box_separation(*sizes, R, t)
-        shift = n * where(gap < size * max(_BOX_TOUCHING, 30 * eps), size * descent.OUTSIDE - gap, 0)
-        return CorePair(*sizes, R, t + shift, n, shift, size, eps)
+        shift = n * where(gap < size * max(_BOX_TOUCHING, 30 * self.eps), size * descent.OUTSIDE - gap, 0)
+        return CorePair(*sizes, R, t + shift, n, shift, size)
 
     def result(self, problem: CorePair, states: Sequence[Array], E_a: Array, p_a: Array) -> Nearest:
         """The distance from the final states of all loops."""
@@ -91,11 +90,11 @@ class IteratedPair(NamedTuple):
         return self.result(problem, states, E_a, p_a)
 
 
-def iterated(kind_a: str, kind_b: str) -> IteratedPair:
-    """The distance of two kinds of solids by their support functions."""
+def iterated(kind_a: str, kind_b: str, eps: float = EPS) -> IteratedPair:
+    """The distance of two kinds of solids by their support functions, for numbers with the spacing ``eps`` at 1."""
     kinds = kind_a, kind_b
-    loops = apart_loop(kinds), descent.overlap_loop(kinds)
-    return IteratedPair(kinds, loops[:1] if kinds == _BOXES else loops)
+    loops = apart_loop(kinds, eps), descent.overlap_loop(kinds, eps)
+    return IteratedPair(kinds, loops[:1] if kinds == _BOXES else loops, eps)
 
 
 def swapped(function: PairDistance | IteratedPair) -> PairDistance:
