@@ -14,6 +14,7 @@ from sixd.collision.pair_code import DISTANCE, GRADIENT, LEAST, NEAR, POINTS
 from sixd.collision.pair_query import PairQuery
 from sixd.collision.pairs import CollisionPairs
 from sixd.collision.rates import differentiable
+from sixd.collision.scalar_pairs import holds_scalars, scalar_distances, scalar_min_distance
 from sixd.errors import ScalarTypeError
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array, require_scalars
@@ -34,6 +35,10 @@ class Distances:
     point_b: Array
     normal: Array
     pairs: CollisionPairs
+
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Return distances, nearest points and normals, in this order, as compiled functions return them."""
+        return self.distance, self.point_a, self.point_b, self.normal
 
     def nearest(self) -> tuple[str, str]:
         """Return the names of the pair with the least distance, of all states."""
@@ -77,6 +82,12 @@ def distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str
     pairs take GJK's algorithm while apart, to 1e-10 m, and a descent over directions where they overlap, whose result
     is a local minimum of the depth in rare cases. Meshes are replaced by their hulls, see ``convex_collisions``.
 
+    ``sixd.jvp`` and ``sixd.vjp`` of this function differentiate the distances with respect to q, and so do PyTorch and
+    JAX by ``sixd.torch.distance`` and ``sixd.jax.distance``. Pairs with closed forms can be part of functions of your
+    own for ``sixd.compile``, ``sixd.export_c``, ``sixd.jvp`` and ``sixd.hessian``, points and normals included;
+    ``sixd.compile(sixd.distance, model)`` returns the four arrays. q and the model may hold SymPy's symbols: distances
+    of spheres, capsules and planes are then expressions, valid where no axes are parallel and no centres coincide.
+
     >>> import numpy as np, sixd
     >>> ball = sixd.Shape("sphere", (0.1,))
     >>> arm = sixd.zoo.planar(2).with_collision("world", ball, sixd.placement((0, 2, 0)), name="ball")
@@ -85,6 +96,8 @@ def distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping[str
     >>> sixd.distance(arm, np.zeros(2), ("ball", "*")).distance.round(3)
     array([1.8  , 2.036])
     """
+    if holds_scalars(model, q, placements):
+        return Distances(*scalar_distances("distance", model, q, pairs, placements))
     run = PairQuery("distance", model, q, pairs, placements)
     (rows,) = run.results(DISTANCE)
     return _distances(rows, run)
@@ -144,6 +157,8 @@ def min_distance(model: Model, q: Any, pairs: Any = None, *, placements: Mapping
     Pairs whose bounds are farther apart than another pair's centres are left out, for whole vectors of
     states. Infinite if there are no pairs.
     """
+    if holds_scalars(model, q, placements):
+        return scalar_min_distance("min_distance", model, q, pairs, placements)
     run = PairQuery("min_distance", model, q, pairs, placements)
     return run.results(LEAST, "least")[0][()]
 
