@@ -57,8 +57,8 @@ class SolidPairs:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What compiled code depends on besides the model: bodies, kinds and pairs."""
-        return tuple((s.body, s.kind) for s in self.solids), self.pairs
+        """What compiled code and its data depend on besides the model: kinds, pairs, and names, for the sizes."""
+        return tuple((s.name, s.kind) for s in self.solids), self.pairs
 
     def of_kind(self, kind: Kind) -> list[int]:
         """Return the indices of the solids of a kind."""
