@@ -128,3 +128,12 @@ def _require_poses(where: str, name: str, T: Array) -> None:
             f"{where}: the placement of {name!r} is no pose, expected (…, 4, 4) with a rotation matrix and the last "
             f"row [0, 0, 0, 1]. See sixd.placement."
         )
+
+
+def fixed_placements(where: str, model: Model, solids: SolidPairs, placements: Mapping[str, Any] | None) -> Array:
+    """Return the placements (n, 12) of solids, with poses (4, 4) that replace the model's for all states."""
+    for name, T in (placements or {}).items():
+        if np.shape(T) != (4, 4):
+            raise ShapeError(f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4).")
+    placed: Array = PairQuery(where, model, model.neutral(), solids.names, placements).placed[0]
+    return placed
