@@ -73,7 +73,7 @@ def derivative_code(
     code: Any = memo.get(key)
     if code is None:
         with watched(f"compiling {where} for {model.name!r}"), PAUSED:
-            shared = [_signs(model, solids, kind), *(solids.sizes(k) for k in solids.kinds)]
+            shared = [moved_signs(model, solids, kind.ambient), *(solids.sizes(k) for k in solids.kinds)]
             recipe = derivative_recipe(model, solids, kind, dtype)
             code = memo.setdefault(key, PairCode(recipe, shared, kind.text, "", model, dtype, target))
     return code
@@ -130,9 +130,9 @@ def _shares(rows: Array) -> list[Scalar]:
     return [where(d <= least, each, each * 0) for d in distances]
 
 
-def _signs(model: Model, solids: SolidPairs, kind: DerivativeKind) -> Array:
+def moved_signs(model: Model, solids: SolidPairs, ambient: bool) -> Array:
     """Return the signs of ``supports``, for the entries of q if the derivative is ambient."""
-    if not kind.ambient:
+    if not ambient:
         return supports(model, solids)
     moved = np.zeros((model.nb + 1, model.nq))
     for body in model.bodies:

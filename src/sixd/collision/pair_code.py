@@ -34,10 +34,10 @@ from sixd.trace.stages import Into, Rows, Stages
 
 WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
 # what is computed of each pair: the distance, nearest points and normal, (pairs, 10); the same and the gradients of the
-# distances, (pairs, nv); contact points, (pairs, 19); or the least distance of all pairs; or that where it is not
-# negative, and any negative number where it is
-DISTANCE, GRADIENT, POINTS, LEAST, NEAR = "distance", "gradient", "points", "least", "near"
-WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, LEAST: 1, NEAR: 1}
+# distances, (pairs, nv); contact points, (pairs, 19); distances alone, (pairs,); or the least distance of all pairs; or
+# that where it is not negative, and any negative number where it is
+DISTANCE, GRADIENT, POINTS, ALONE, LEAST, NEAR = "distance", "gradient", "points", "alone", "least", "near"
+WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, ALONE: 1, LEAST: 1, NEAR: 1}
 _POSE: Shape = (12,)
 
 
@@ -71,7 +71,7 @@ def pair_code(
     code: Any = memo.get(key)
     if code is None:
         with watched(f"compiling {where} for {model.name!r}"), PAUSED:
-            shared = [np.minimum(solids.bounds(), 1e16)] if guard else []
+            shared = [finite_bounds(solids)] if guard else []
             shared += [supports(model, solids)] if what == GRADIENT else []
             shared += [solids.sizes(kind) for kind in solids.kinds]
             recipe = pair_recipe(model, solids, what, guard, dtype)
@@ -100,8 +100,15 @@ def pair_recipe(model: Model, solids: SolidPairs, what: str, guard: str, dtype: 
             results["gradients"] = calls.gradients(model, results["pairs"])
         if what in (LEAST, NEAR):
             results["pairs"] = reduce(minimum, results["pairs"].ravel())
+        if what == ALONE:
+            results["pairs"] = results["pairs"][:, 0]
         names = stages.store(results)
     return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=names)
+
+
+def finite_bounds(solids: SolidPairs) -> Array:
+    """Return the bounds (n, 4) of solids as inputs of the code: those of endless ones are large numbers."""
+    return np.minimum(solids.bounds(), 1e16)
 
 
 def size_shapes(solids: SolidPairs) -> dict[str, Shape]:

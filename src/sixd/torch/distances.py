@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from sixd.collision.derivative_code import DerivativeKind, derivative_code
-from sixd.collision.pair_code import DISTANCE, LEAST, PairCode, pair_code
+from sixd.collision.pair_code import ALONE, LEAST, PairCode, pair_code
 from sixd.collision.pair_query import fixed_placements
 from sixd.collision.solids import SolidPairs, solid_pairs
 from sixd.engine.targets import cpu, cuda
@@ -119,8 +119,7 @@ class TorchDistances(Handled):
             own = x.shape[x.ndim - n :]
             every = batch if len(given) != 1 or x.ndim > n else (1,)
             given.append(x.detach().expand((*every, *own)).reshape((math.prod(every), *own)).contiguous())
-        found = self._run(given, mode, q.device)
-        return (found[..., 0] if mode == _VALUE and not self.least else found).reshape((*batch, *core)).contiguous()
+        return self._run(given, mode, q.device).reshape((*batch, *core))
 
     def _run(self, tensors: list[torch.Tensor], mode: int, place: torch.device) -> torch.Tensor:
         if place.type == "cpu":
@@ -137,7 +136,7 @@ class TorchDistances(Handled):
         model: Any = self.system
         if mode != _VALUE:
             return derivative_code(self.where, model, self.solids, self.kinds[mode], self.dtype, target)
-        what, guard = (LEAST, "least") if self.least else (DISTANCE, "")
+        what, guard = (LEAST, "least") if self.least else (ALONE, "")
         return pair_code(self.where, model, self.solids, what, guard, self.dtype, target)
 
 
