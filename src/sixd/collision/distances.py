@@ -145,8 +145,9 @@ def contact_points(
     (rows,) = run.results(POINTS)
     points = rows[..., :12].reshape((*run.batch, len(run.solids.pairs), 4, 3))
     depths = rows[..., 12:16]
+    unused = run.library.full(run.like, tuple(depths.shape), -np.inf)
     return ContactPoints(
-        points, run.library.choose(depths <= UNUSED, depths * 0 - np.inf, depths), rows[..., 16:], run.solids.names
+        points, run.library.choose(depths <= UNUSED, unused, depths), rows[..., 16:], run.solids.names
     )
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from sixd.collision.pair_code import GRADIENT, LEAST, NEAR, WIDTHS, PairCode, pair_code
 from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
 from sixd.engine.targets import CodeTarget, cpu, cuda
-from sixd.errors import ScalarTypeError, ShapeError, unknown_name
+from sixd.errors import DeviceError, ScalarTypeError, ShapeError, unknown_name
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model, require_model
-from sixd.runtime.arrays.registry import native_library, read_array
+from sixd.runtime.arrays.interface import describe
+from sixd.runtime.arrays.registry import is_on_gpu, library_of, native_library, read_array
 from sixd.runtime.batch import Argument, common_batch, prepare
 from sixd.runtime.cuda.device import device
 from sixd.spatial.scalar import Array
@@ -67,9 +68,14 @@ class PairQuery:
         if not isinstance(placements, Mapping):
             raise ScalarTypeError(f"{self.where}: placements is {placements!r}, expected {{shape: pose (…, 4, 4)}}.")
         known = [c.name for c in self.model.collisions]
-        for name in placements:
+        for name, T in placements.items():
             if name not in known:
                 raise unknown_name(f"{self.where}: placements", "collision shape", name, known)
+            if is_on_gpu(T):
+                raise DeviceError(
+                    f"{self.where}: the placement of {name!r} is a {describe(T)} on a GPU, expected an array in CPU "
+                    f"memory. Copy it there: {library_of(T).copy_to_cpu.format('it')}."
+                )
         return placements
 
     def _place(self, moved: Mapping[str, Array]) -> None:
