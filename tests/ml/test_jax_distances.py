@@ -98,10 +98,13 @@ def test_errors(model, states):
 
 def test_models_are_released(states):
     """Once JAX's caches are empty."""
-    model = build()
-    jax.jit(lambda q: sj.distance(model, q))(states)
-    seen = weakref.ref(model)
-    del model
+
+    def used():
+        model = build()
+        jax.jit(lambda q: sj.distance(model, q))(states)
+        return weakref.ref(model)
+
+    seen = used()
     jax.clear_caches()
     sj.clear_caches()
     gc.collect()

@@ -97,9 +97,11 @@ def derivative_recipe(model: Model, solids: SolidPairs, kind: DerivativeKind, dt
 def _derivative(stages: Stages, kind: DerivativeKind, rows: Array, given: dict[str, Any], S: Array) -> Any:
     """Return the derivative from the rows of ``distance`` and the subspaces S (m, 6)."""
     pairs, m = np.shape(given["signs"])
-    weights, along = (_shares(rows) if kind.least else None), given["along"]
+    along, weights = given["along"], None
+    if kind.least:
+        weights = np.array(_shares(rows))
     if not kind.forward:
-        weights = along if weights is None else np.array([w * along for w in weights])
+        weights = along if weights is None else weights * along
     arguments = [Rows(rows, range(pairs)), Rows(given["signs"], range(pairs)), S]
     if weights is not None:
         arguments.append(Rows(np.reshape(weights, (pairs, 1)), range(pairs)))

@@ -146,9 +146,7 @@ def contact_points(
     points = rows[..., :12].reshape((*run.batch, len(run.solids.pairs), 4, 3))
     depths = rows[..., 12:16]
     unused = run.library.full(run.like, tuple(depths.shape), -np.inf)
-    return ContactPoints(
-        points, run.library.choose(depths <= UNUSED, unused, depths), rows[..., 16:], run.solids.names
-    )
+    return ContactPoints(points, run.library.choose(depths <= UNUSED, unused, depths), rows[..., 16:], run.solids.names)
 
 
 @differentiable(least=True)

@@ -22,7 +22,10 @@ from sixd.trace.program import Program, trace
 from sixd.trace.replay import apply, shaped
 
 SYMBOLIC = ("sphere", "capsule", "plane")  # kinds whose distances are short expressions
-_SQUARE, _SMALL = 1e-15, 1e-8  # squares of lengths are compared with less than the first, angles with less than the second
+_SQUARE, _SMALL = (
+    1e-15,
+    1e-8,
+)  # squares of lengths are compared with less than the first, angles with less than the second
 _ZERO = 1e-9  # what is smaller at both samples is zero for all values of the symbols
 
 

@@ -46,7 +46,14 @@ class PairCode:
     same for all states."""
 
     def __init__(
-        self, recipe: Recipe, shared: Sequence[Array], name: str, detail: str, model: Model, dtype: str, target: CodeTarget
+        self,
+        recipe: Recipe,
+        shared: Sequence[Array],
+        name: str,
+        detail: str,
+        model: Model,
+        dtype: str,
+        target: CodeTarget,
     ) -> None:
         self.run: Any = make_rollout(recipe, recipe_key(recipe, dtype), name, detail, model.name, dtype, target)
         self.shared = [np.asarray(x, dtype)[None] for x in shared]

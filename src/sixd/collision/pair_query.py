@@ -45,8 +45,10 @@ class PairQuery:
         poses = [Argument(f"the placement of {name!r}", T, (4, 4)) for name, T in moved.items()]
         arrays, own, other = prepare(where, poses) if poses else ([], (), np.float64)
         if object in (kind, other):
-            raise ScalarTypeError(f"{where}: an argument holds symbols, expected numbers. Use sixd.distance or "
-                "sixd.min_distance, which accept symbols.")
+            raise ScalarTypeError(
+                f"{where}: an argument holds symbols, expected numbers. Use sixd.distance or "
+                "sixd.min_distance, which accept symbols."
+            )
         self.batch = common_batch(where, ["q", *(a.name for a in poses)], [batch, *([own] * len(poses))])
         self.dtype, self.count = np.dtype(kind).name, math.prod(self.batch)
         if not self.library.on_gpu:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def differentiable(*, least: bool = False) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         function.differentiate = partial(_differentiate, function.__name__, least)  # type: ignore[attr-defined]
-        return cast(F, function)
+        return function
 
     return decorate
 
@@ -86,8 +86,8 @@ def _differentiate(
     if where not in ("jvp", "vjp"):
         raise TraceError(
             f"{where}: the order of derivatives of {name} is 2, expected 1. Use jvp or vjp, or for pairs with closed "
-            f"forms a function of your own: {where}(lambda model, q: sixd.{name}(model, q){'' if least else '.distance'}"
-            f", model)."
+            f"forms a function of your own, {where}(lambda model, q: sixd.{name}(model, q)"
+            f"{'' if least else '.distance'}, model)."
         )
     require_model(where, model)
     model.require_numeric(f"{where}: {name}")

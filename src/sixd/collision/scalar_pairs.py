@@ -1,11 +1,12 @@
 """Distances of pairs with closed forms on scalars of any class: symbols, and traced scalars of a user's function.
 
-Traced distances have the derivative nᵀ(v_b - v_a) of their nearest points, which needs none of the points' own. Symbolic
-ones are exact where no two centres and no two axes coincide, and no axes are parallel.
+Traced distances have the derivative nᵀ(v_b - v_a) of their nearest points, which needs none of the points' own.
+Symbolic ones are exact where no two centres and no two axes coincide, and no axes are parallel.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -60,19 +61,30 @@ def scalar_distances(
         bodies = [np.eye(4, dtype=int), *body_poses(model, q)]
         placed = {name: bodies[shapes[name].body] @ pose for name, pose in poses.items()}
         rows = [_nearest(where, f, shapes[a], placed[a], shapes[b], placed[b]) for f, (a, b) in pairs_of]
-        columns = zip(*rows, strict=True) if rows else ([], *[np.zeros((0, 3))] * 3)
-        return tuple(np.array([*column], dtype=object) for column in columns)
+        shapes_of = [(len(rows),), *[(len(rows), 3)] * 3]
+        return tuple(
+            np.array([row[k] for row in rows], dtype=object).reshape(shape) for k, shape in enumerate(shapes_of)
+        )
 
     own = [Argument("q", np.asarray(q, dtype=object), (model.nq,), f"nq of model {model.name!r}")]
-    return *apply(where, one, own), names
+    distance, point_a, point_b, normal = apply(where, one, own)
+    return distance, point_a, point_b, normal, names
 
 
 def scalar_min_distance(where: str, model: Model, q: Any, pairs: Any, placements: Mapping[str, Any] | None) -> Any:
     """Return the least distance (…)."""
     rows = scalar_distances(where, model, q, pairs, placements)[0]
-    flat = rows.reshape(-1, rows.shape[-1])
-    least = [reduce(minimum, row, np.inf) if not len(row) else reduce(minimum, row) for row in flat]
+    least = [_least(row) for row in rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])]
     return np.array(least, dtype=object).reshape(rows.shape[:-1])[()]
+
+
+def _least(distances: Array) -> Any:
+    """Return the least of scalars; long expressions are not compared, which takes minutes."""
+    if any(map(is_sympy, distances)):
+        import sympy
+
+        return sympy.Min(*distances, evaluate=False)
+    return reduce(minimum, distances, np.inf)
 
 
 def _closed(where: str, a: Collision, b: Collision) -> PairDistance:
@@ -83,9 +95,9 @@ def _closed(where: str, a: Collision, b: Collision) -> PairDistance:
     if kinds[::-1] in CLOSED:
         return swapped(CLOSED[kinds[::-1]])
     raise TraceError(
-        f"{where}: the pair {a.name!r}, {b.name!r} is a {kinds[0]} and a {kinds[1]}, expected a pair with a closed form "
-        f"for symbols and in code of functions of your own: spheres, capsules and planes with others, but with no hull "
-        f"or mesh. Leave it out by pairs=, or use numbers: sixd.distance_derivatives, and jvp and vjp of sixd.{where}."
+        f"{where}: the pair {a.name!r}, {b.name!r} is a {kinds[0]} and a {kinds[1]}, expected a pair with a closed "
+        f"form for symbols and in code of functions of your own, such as those of spheres and planes. Leave it out by "
+        f"pairs=, or use numbers: sixd.distance_derivatives, and jvp and vjp of sixd.{where}."
     )
 
 

@@ -1,7 +1,7 @@
 """``sixd.jax.distance`` and ``sixd.jax.min_distance``: signed distances of JAX arrays, with first derivatives.
 
-The compiled code of pairs has the form of an operator of ``sixd.jax.primitives``. Sizes and placements are arrays of its
-calls. All modes have the same inputs in the same order; a direction or weights come last.
+The compiled code of pairs has the form of an operator of ``sixd.jax.primitives``. Sizes and placements are arrays of
+its calls. All modes have the same inputs in the same order; a direction or weights come last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from sixd.collision.derivative_code import DerivativeKind, derivative_recipe, moved_signs
 from sixd.collision.pair_code import ALONE, LEAST, finite_bounds, pair_recipe, size_shapes

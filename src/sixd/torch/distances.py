@@ -88,8 +88,8 @@ def _constant_facts(address: int, *key: Any) -> tuple[Any, ...]:
 
 
 class TorchDistances(Handled):
-    """Distances of pairs of a model, or the least one, on tensors q (…, nq), placements (n, 12), and in modes other than
-    the first a direction (…, nq) or weights (…, pairs), (…) of the least."""
+    """Distances of pairs of a model, or the least one, on tensors q (…, nq), placements (n, 12), and in modes other
+    than the first a direction (…, nq) or weights (…, pairs), (…) of the least."""
 
     def __init__(self, where: str, model: Model, solids: SolidPairs, least: bool, dtype: str) -> None:
         super().__init__(model)
@@ -114,7 +114,7 @@ class TorchDistances(Handled):
         rows, core = math.prod(batch), self.cores[mode]
         if not rows or not self.solids.pairs:
             return q.new_full((*batch, *core), math.inf if mode == _VALUE else 0.0)
-        given = []
+        given: list[torch.Tensor] = []
         for x, n in zip(tensors, self.dimensions(mode), strict=True):
             own = x.shape[x.ndim - n :]
             every = batch if len(given) != 1 or x.ndim > n else (1,)
