@@ -140,7 +140,9 @@ def _require_poses(where: str, name: str, T: Array) -> None:
 
 def fixed_placements(where: str, model: Model, solids: SolidPairs, placements: Mapping[str, Any] | None) -> Array:
     """Return the placements (n, 12) of solids, with poses (4, 4) that replace the model's for all states."""
-    for name, T in (placements or {}).items():
+    if not placements:
+        return solids.placements()
+    for name, T in placements.items():
         if np.shape(T) != (4, 4):
             raise ShapeError(f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4).")
     placed: Array = PairQuery(where, model, model.neutral(), solids.names, placements).placed[0]
