@@ -21,6 +21,7 @@ from sixd.collision.expressions import SYMBOLIC, symbolic_nearest
 from sixd.collision.pairs import CollisionPairs
 from sixd.collision.solids import pair_names
 from sixd.errors import ScalarTypeError, TraceError, unknown_name
+from sixd.model.memo import remember
 from sixd.model.model import Model, require_model
 from sixd.model.parts import Collision
 from sixd.runtime.batch import Argument, apply
@@ -33,14 +34,19 @@ def holds_scalars(model: Any, q: Any, placements: Any) -> bool:
     """Whether a distance depends on symbols or on traced scalars."""
     if not isinstance(model, Model):
         return False
-    moved = list(placements.values()) if isinstance(placements, Mapping) else []
+    moved = placements.values() if isinstance(placements, Mapping) else ()
     try:
         arrays = [np.asarray(x) for x in (q, *moved) if isinstance(x, _PLAIN)]
     except ValueError:  # ragged, which is an error elsewhere
         return False
-    objects = [x for array in arrays if array.dtype == object for x in array.ravel()]
+    objects = [x for array in arrays if array.dtype.kind == "O" for x in array.ravel()]
+    return not all(map(is_number, objects)) or remember(model, "scalars of distances", lambda: _is_symbolic(model))
+
+
+def _is_symbolic(model: Model) -> bool:
+    """Whether a model, or a size of its collision shapes, holds symbols or traced scalars."""
     sizes = [x for c in model.collisions for x in c.shape.size]
-    return bool(model.symbols) or model.is_traced or not all(map(is_number, [*objects, *sizes]))
+    return bool(model.symbols) or model.is_traced or not all(map(is_number, sizes))
 
 
 def scalar_distances(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,12 @@ class SolidPairs:
     pairs: tuple[tuple[int, int], ...]
     names: CollisionPairs
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of the solids, each once."""
         return tuple(dict.fromkeys(solid.kind for solid in self.solids))
 
-    @property
+    @cached_property
     def key(self) -> tuple[Any, ...]:
         """What compiled code and its data depend on besides the model: kinds, pairs, and names, for the sizes."""
         return tuple((s.name, s.kind) for s in self.solids), self.pairs
