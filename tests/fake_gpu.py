@@ -67,6 +67,12 @@ class Array:
     def __gt__(self, x):
         return type(self)(self.data > x)
 
+    def __lt__(self, x):
+        return type(self)(self.data < x)
+
+    def __le__(self, x):
+        return type(self)(self.data <= x)
+
     def get(self):
         return np.array(self.data)
 

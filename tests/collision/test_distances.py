@@ -177,3 +177,14 @@ def test_bad_input(arm, states):
     found = sixd.distance(arm, q)
     assert_array_equal(found.distance[5], sixd.distance(arm, states).distance[5])
     assert np.isnan(found.distance[4]).any()
+
+
+def test_pairs_that_differ_by_sizes_alone():
+    """Shapes of one kind on one body: each selection has its own sizes."""
+    arm = sixd.zoo.planar(2).with_collision("world", SHAPES["sphere"], sixd.placement((0, 2, 0)), name="ball")
+    for name, radius in (("small", 0.1), ("large", 0.3)):
+        arm = arm.with_collision("link2", sixd.Shape("sphere", (radius,)), name=name)
+    for name, radius in (("small", 0.1), ("large", 0.3)):
+        expected = np.sqrt(5) - 0.1 - radius
+        assert_allclose(sixd.distance(arm, [0, 0], [(name, "ball")]).distance, expected, rtol=0, atol=1e-12)
+        assert_allclose(sixd.min_distance(arm, [0, 0], [(name, "ball")]), expected, rtol=0, atol=1e-12)

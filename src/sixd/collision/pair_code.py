@@ -34,30 +34,39 @@ from sixd.trace.stages import Into, Rows, Stages
 
 WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
 # what is computed of each pair: the distance, nearest points and normal, (pairs, 10); the same and the gradients of the
-# distances, (pairs, nv); contact points, (pairs, 19); or the least distance of all pairs; or that where it is not
-# negative, and any negative number where it is
-DISTANCE, GRADIENT, POINTS, LEAST, NEAR = "distance", "gradient", "points", "least", "near"
-WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, LEAST: 1, NEAR: 1}
+# distances, (pairs, nv); contact points, (pairs, 19); distances alone, (pairs,); or the least distance of all pairs; or
+# that where it is not negative, and any negative number where it is
+DISTANCE, GRADIENT, POINTS, ALONE, LEAST, NEAR = "distance", "gradient", "points", "alone", "least", "near"
+WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, ALONE: 1, LEAST: 1, NEAR: 1}
 _POSE: Shape = (12,)
 
 
 class PairCode:
-    """Code (q, placements, sizes …) -> what is computed of the pairs; ``shared`` are the inputs that are the same for
-    all states, without the margin."""
+    """Code (q, placements, …, shared …) -> what is computed of the pairs; ``shared`` are the last inputs, which are the
+    same for all states."""
 
-    def __init__(self, model: Model, solids: SolidPairs, what: str, guard: str, dtype: str, target: CodeTarget) -> None:
-        recipe = pair_recipe(model, solids, what, guard, dtype)
-        self.run: Any = make_rollout(recipe, recipe_key(recipe, dtype), what, guard, model.name, dtype, target)
-        self.dtype, self.model, self.solids, self.what, self.guard = dtype, model.name, solids, what, guard
-        self.shared = self._shared(model)
-        self.uploaded: dict[Any, list[Any]] = {}  # the shared inputs on GPUs
+    def __init__(
+        self,
+        recipe: Recipe,
+        shared: Sequence[Array],
+        name: str,
+        detail: str,
+        model: Model,
+        dtype: str,
+        target: CodeTarget,
+    ) -> None:
+        self.run: Any = make_rollout(recipe, recipe_key(recipe, dtype), name, detail, model.name, dtype, target)
+        self.shared = [np.asarray(x, dtype)[None] for x in shared]
+        self._uploaded: dict[Any, list[Any]] = {}
 
-    def _shared(self, model: Model) -> list[Array]:
-        solids = self.solids
-        shared = [np.minimum(solids.bounds(), 1e16)] if self.guard else []
-        shared += [supports(model, solids)] if self.what == GRADIENT else []
-        shared += [solids.sizes(kind) for kind in solids.kinds]
-        return [np.asarray(x, self.dtype)[None] for x in shared]
+    def shared_on(self, library: Any, like: Any, device: int) -> list[Any]:
+        """Return the shared inputs as arrays of a library, on the device of ``like``; -1 is the CPU."""
+        if device < 0:
+            return list(self.shared)
+        key = type(library), device
+        if key not in self._uploaded:
+            self._uploaded[key] = [library.upload(like, x) for x in self.shared]
+        return self._uploaded[key]
 
 
 def pair_code(
@@ -69,7 +78,11 @@ def pair_code(
     code: Any = memo.get(key)
     if code is None:
         with watched(f"compiling {where} for {model.name!r}"), PAUSED:
-            code = memo.setdefault(key, PairCode(model, solids, what, guard, dtype, target))
+            shared = [finite_bounds(solids)] if guard else []
+            shared += [supports(model, solids)] if what == GRADIENT else []
+            shared += [solids.sizes(kind) for kind in solids.kinds]
+            recipe = pair_recipe(model, solids, what, guard, dtype)
+            code = memo.setdefault(key, PairCode(recipe, shared, what, guard, model, dtype, target))
     return code
 
 
@@ -84,18 +97,30 @@ def pair_recipe(model: Model, solids: SolidPairs, what: str, guard: str, dtype: 
         inputs |= {"margin": (), "bounds": (n, 4)}
     if what == GRADIENT:
         inputs["supports"] = (len(solids.pairs), model.nv)
-    inputs |= {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
+    inputs |= size_shapes(solids)
     stages = Stages(dtype)
     given = {name: stages.input(name, shape) for name, shape in inputs.items()}
     with listening(stages.graph):
-        calls = _PairStages(stages, model, solids, what, given)
+        calls = PairStages(stages, model, solids, what, given)
         results = {"pairs": calls.pairs(guard)}
         if what == GRADIENT:
             results["gradients"] = calls.gradients(model, results["pairs"])
         if what in (LEAST, NEAR):
             results["pairs"] = reduce(minimum, results["pairs"].ravel())
+        if what == ALONE:
+            results["pairs"] = results["pairs"][:, 0]
         names = stages.store(results)
     return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=names)
+
+
+def finite_bounds(solids: SolidPairs) -> Array:
+    """Return the bounds (n, 4) of solids as inputs of the code: those of endless ones are large numbers."""
+    return np.minimum(solids.bounds(), 1e16)
+
+
+def size_shapes(solids: SolidPairs) -> dict[str, Shape]:
+    """Return names and shapes of the inputs with the sizes of solids."""
+    return {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
 
 
 def supports(model: Model, solids: SolidPairs) -> Array:
@@ -108,7 +133,7 @@ def supports(model: Model, solids: SolidPairs) -> Array:
     return np.array([moved[body_of[j]] - moved[body_of[i]] for i, j in solids.pairs]).reshape(-1, model.nv)
 
 
-class _PairStages:
+class PairStages:
     """The calls of a recipe."""
 
     def __init__(self, stages: Stages, model: Model, solids: SolidPairs, what: str, given: dict[str, Any]) -> None:
@@ -144,13 +169,8 @@ class _PairStages:
         A unit force n at the second point and -n at the first one are the same wrench w in the world, up to the sign.
         """
         count, nv = len(self.solids.pairs), model.nv
-        S = self.stages(self._traced(partial(_subspaces, model), (model.nq,)), self.given["q"])
-
-        def gradient(row: Array, signs: Array, S: Array) -> Array:
-            w = np.concatenate([cross(row[4:7], row[7:10]), row[7:10]])
-            return np.array([(S[k] @ w) * signs[k] for k in range(nv)])
-
-        program = self._traced(gradient, (10,), (nv,), (nv, 6))
+        S = self.stages(self._traced(partial(motion_subspaces, model), (model.nq,)), self.given["q"])
+        program = self._traced(gradient_of_row, (10,), (nv,), (nv, 6))
         arguments = Rows(rows, range(count)), Rows(self.given["supports"], range(count)), S
         return self.stages.each(program, *arguments, into=[Into(count, range(count))])
 
@@ -261,10 +281,17 @@ class _PairStages:
         return self.stages.each(program, *rows, into=[Into(count, range(count))])
 
 
+def gradient_of_row(row: Array, signs: Array, S: Array) -> Array:
+    """The gradient of a distance from its nearest points and normal: of the power of the wrench w on the second solid,
+    for the subspaces S (m, 6) in the world and the signs (m,) of ``supports``."""
+    w = np.concatenate([cross(row[4:7], row[7:10]), row[7:10]])
+    return np.array([(s @ w) * sign for s, sign in zip(S, signs, strict=True)])
+
+
 _ENDLESS = 1e15  # m: radii from here on are those of endless solids
 
 
-def _subspaces(model: Model, q: Array) -> Array:
+def motion_subspaces(model: Model, q: Array) -> Array:
     """The motion subspaces (nv, 6) of all joints in the world."""
     X, S = joint_transforms(model, q)
     X_W = world_transforms(model, X)

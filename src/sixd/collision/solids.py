@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,15 +51,15 @@ class SolidPairs:
     pairs: tuple[tuple[int, int], ...]
     names: CollisionPairs
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of the solids, each once."""
         return tuple(dict.fromkeys(solid.kind for solid in self.solids))
 
-    @property
+    @cached_property
     def key(self) -> tuple[Any, ...]:
-        """What compiled code depends on besides the model: bodies, kinds and pairs."""
-        return tuple((s.body, s.kind) for s in self.solids), self.pairs
+        """What compiled code and its data depend on besides the model: kinds, pairs, and names, for the sizes."""
+        return tuple((s.name, s.kind) for s in self.solids), self.pairs
 
     def of_kind(self, kind: Kind) -> list[int]:
         """Return the indices of the solids of a kind."""
@@ -95,13 +96,23 @@ def solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
     return remember(model, ("solid pairs", pairs), lambda: _solid_pairs(where, model, pairs))
 
 
-def _solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
+def pair_names(where: str, model: Model, pairs: Any) -> CollisionPairs:
+    """Return the names of pairs; raise if the model has no collision shapes, or not one of these."""
     if not model.collisions:
         raise ModelError(
             f"{where}: model {model.name!r} has no collision shapes, expected some. Add them by "
             f"model.with_collision(body, sixd.Shape('sphere', (0.1,))), or load a file that has them."
         )
     names = pairs if isinstance(pairs, CollisionPairs) else collision_pairs(model, pairs)
+    known = {c.name for c in model.collisions}
+    missing = [name for pair in names for name in pair if name not in known]
+    if missing:
+        raise ModelError(f"collision: {missing[0]!r} is no collision shape of model {model.name!r}.")
+    return names
+
+
+def _solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
+    names = pair_names(where, model, pairs)
     wanted = dict.fromkeys(name for pair in names for name in pair)
     convex = _convex(model, wanted)
     kept = CollisionPairs(pair for pair in names if pair[0] in convex and pair[1] in convex)
@@ -120,9 +131,6 @@ def _convex(model: Model, names: Iterable[str]) -> Mapping[str, Collision]:
     some = replace(model, collisions=tuple(c for c in model.collisions if c.name in set(names)))
     if any(c.shape.kind == "mesh" for c in some.collisions):
         some = convex_collisions(some)
-    missing = [name for name in names if name not in {c.name for c in model.collisions}]
-    if missing:
-        raise ModelError(f"collision: {missing[0]!r} is no collision shape of model {model.name!r}.")
     return {c.name: c for c in some.collisions}
 
 

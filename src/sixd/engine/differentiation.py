@@ -1,5 +1,7 @@
 """Derivatives of functions as kernels: ``sixd.jvp``, ``sixd.vjp``, ``sixd.hvp`` and ``sixd.hessian``.
 
+A function with an attribute ``differentiate`` brings derivatives of its own: those of distances are no single program.
+
 Users differentiate with respect to a configuration along velocities. Other libraries (PyTorch, JAX) differentiate with
 respect to its entries; requests of derivatives in ambient coordinates serve them.
 """
@@ -45,7 +47,7 @@ def jvp(
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
-) -> Kernel:
+) -> Any:
     """A kernel of directional derivatives, (x…, dx…) -> dy: of a function's results, along directions of its inputs.
 
     Parameters
@@ -67,6 +69,9 @@ def jvp(
     x = 0. A kernel of derivatives returns inf or NaN where it divides by zero. It can be passed to ``compile``,
     ``export_c``, ``jvp`` and ``vjp`` in turn.
 
+    Of ``sixd.distance`` and ``sixd.min_distance`` the signed distances are differentiated with respect to q, of all
+    kinds of pairs: ``pairs=`` and ``placements=`` are fixed, and there are ``jvp`` and ``vjp`` alone.
+
     >>> import sixd
     >>> arm = sixd.zoo.planar(2)
     >>> derivative = sixd.jvp(sixd.inverse_dynamics, arm, by="q")
@@ -75,6 +80,8 @@ def jvp(
     >>> derivative([0.3, 0.5], [1, -2], [0.4, 0.6], [1, 0]).round(6)
     array([0., 0.])
     """
+    if own := getattr(function, "differentiate", None):
+        return own("jvp", model, by=by, dtype=dtype, parameters=parameters, shapes=shapes, **static)
     return make_kernel(_jvp(make_primal("jvp", function, model, dtype, by, parameters, shapes, static)), model, dtype)
 
 
@@ -102,7 +109,7 @@ def vjp(
     parameters: Sequence[str] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     **static: Any,
-) -> Kernel:
+) -> Any:
     """A kernel of gradients, (x…, w) -> gradients of the sum w·f(x) with respect to a function's inputs x.
 
     Parameters
@@ -128,6 +135,8 @@ def vjp(
     >>> result.qdd.shape, result.inertia.shape
     ((2,), (2, 10))
     """
+    if own := getattr(function, "differentiate", None):
+        return own("vjp", model, by=by, dtype=dtype, parameters=parameters, shapes=shapes, **static)
     primal = make_primal("vjp", function, model, dtype, by, parameters, shapes, static)
     return make_kernel(_vjp(primal, model), model, dtype)
 
@@ -170,6 +179,8 @@ def hvp(
     >>> product.inputs
     ('q', 'qd', 'qdd', 'w', 'd_q', 'd_qd')
     """
+    if own := getattr(function, "differentiate", None):
+        return own("hvp", model, by=by, dtype=dtype, parameters=parameters, shapes=shapes, **static)
     primal = make_primal("hvp", function, model, dtype, by, parameters, shapes, static)
     weights = weight_shapes(primal, model)
     names = fresh_names(primal, [f"d_{name}" for name in primal.by])
@@ -218,6 +229,8 @@ def hessian(
     >>> sixd.hessian(sixd.inverse_dynamics, arm, by=("q", "qd"))([0.3, 0.5], [1, -2], [0.4, 0.6]).shape
     (2, 4, 4)
     """
+    if own := getattr(function, "differentiate", None):
+        return own("hessian", model, by=by, dtype=dtype, parameters=parameters, shapes=shapes, **static)
     primal = make_primal("hessian", function, model, dtype, by, parameters, shapes, static)
     fixed = None if weight is None else _fixed_weights(primal, model, weight)
 

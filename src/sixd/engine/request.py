@@ -126,7 +126,8 @@ def _own(
 
     def algorithm(model: System, *row: Array) -> Any:
         given = {**dict(zip(arrays, row, strict=True)), **fixed}
-        return function(**given, **({"model": model} if takes_model else {}))
+        result = function(**given, **({"model": model} if takes_model else {}))
+        return result.arrays() if hasattr(result, "arrays") else result  # of an object with several, as sixd.distance's
 
     sizes = {a: _core(where, a, shapes[a]) if a in shapes else SHAPES[a] for a in arrays}
     own = Function(name, algorithm, tuple(arrays), sizes, named=False, own=True, check_finite=False)

@@ -14,7 +14,8 @@ Gradients with respect to a configuration q are in ambient coordinates: they hav
 depend on the length of a quaternion, so its gradient is perpendicular to it; use ``integrate`` to move along a
 gradient.
 
-``step`` and ``rollout`` move a model through time, differentiably.
+``step`` and ``rollout`` move a model through time, differentiably. ``distance`` and ``min_distance`` have first
+derivatives.
 
 On NVIDIA's GPUs a call launches one kernel on XLA's stream; code is loaded on every GPU that JAX uses, and
 ``sixd.cuda.check()`` counts states whose results are not finite. On the CPU a call runs on one thread. Split arrays
@@ -41,6 +42,7 @@ except ImportError as error:
     ) from error
 
 from sixd.api import bodies, constraints, derivatives, dynamics, frames, manifold
+from sixd.jax.distances import distance, min_distance
 from sixd.jax.functions import mirror
 from sixd.jax.motions import Motion, rollout, step
 from sixd.jax.primitives import clear_caches
@@ -98,4 +100,4 @@ difference = mirror(manifold.difference)
 
 _FUNCTIONS = {name for name, x in list(globals().items()) if getattr(x, "__module__", "") == __name__}
 
-__all__ = sorted(_FUNCTIONS | {"Motion", "clear_caches", "rollout", "step"})
+__all__ = sorted(_FUNCTIONS | {"Motion", "clear_caches", "distance", "min_distance", "rollout", "step"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from sixd.codegen.nvptx.launch import block_of
@@ -101,6 +102,36 @@ def number_of(key: tuple[Any, ...], form: str) -> int:
     """The key of a plan: the same for equal operators in every process, if it can be."""
     found = hashlib.sha256(repr((key, form)).encode()).digest()
     return int.from_bytes(found[:8], "little") >> 1 | 1
+
+
+def loop_plan(key: tuple[Any, ...], form: str, code: Callable[[], Any]) -> tuple[int, PlanReference]:
+    """The key and a hold on the plan of a recipe's code for the CPU."""
+
+    def make() -> XlaPlan:
+        made = code()
+        return XlaPlan([1, *made.loop], made)
+
+    number = number_of(key, form)
+    return number, TABLE.find(number, make)
+
+
+def kernel_plan(
+    name: str, key: tuple[Any, ...], form: str, code: Any, devices: list[int], rows: int
+) -> tuple[int, PlanReference]:
+    """The key and a hold on the plan of a recipe's code for these GPUs, on which it is loaded."""
+    threads, shared = code.block(rows)
+
+    def make() -> XlaPlan:
+        entries: list[tuple[int, ...] | None] = [None] * (max(devices) + 1)
+        for number in devices:
+            gpu = device(name, number)
+            loaded = code.load(gpu)
+            words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
+            entries[number] = tuple(words[name] for name in DEVICE)
+        return XlaPlan(device_words(shared, threads, entries), code)
+
+    number = number_of(key, f"{form} cuda {devices} {threads}")
+    return number, TABLE.find(number, make)
 
 
 def operator_of(system: System, request: Request) -> Operator:

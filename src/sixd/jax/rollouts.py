@@ -16,14 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sixd.codegen.xla import DEVICE
 from sixd.engine.targets import CodeTarget, cpu, cuda
 from sixd.errors import TraceError
 from sixd.jax.functions import call
-from sixd.jax.operators import Shape, number_of
+from sixd.jax.operators import Shape, kernel_plan, loop_plan
 from sixd.model.memo import remember
-from sixd.runtime.cuda.device import device, own_architecture
-from sixd.runtime.xla import TABLE, PlanReference, XlaPlan, device_words
+from sixd.runtime.cuda.device import own_architecture
+from sixd.runtime.xla import PlanReference
 from sixd.simulation.gradients.adjoint_steps import TAU, Pair, forward_backward_steps
 from sixd.simulation.gradients.whole_step import equations
 from sixd.simulation.scenario import Scenario
@@ -103,30 +102,11 @@ class JaxSteps:
 
     def cpu_plan(self, rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code."""
-
-        def make() -> XlaPlan:
-            code = self._code(self.rolled.pair("cpu"))
-            return XlaPlan([1, *code.loop], code)
-
-        key = number_of(self.key[::2], "steps")
-        return key, TABLE.find(key, make)
+        return loop_plan(self.key[::2], "steps", lambda: self._code(self.rolled.pair("cpu")))
 
     def cuda_plan(self, devices: list[int], rows: int) -> tuple[int, PlanReference]:
         """The key and a hold on the plan of the code for these GPUs, on which it is loaded."""
-        code = self._code(self.rolled.pair("cuda"))
-        threads, shared = code.block(rows)
-
-        def make() -> XlaPlan:
-            entries: list[tuple[int, ...] | None] = [None] * (max(devices) + 1)
-            for number in devices:
-                gpu = device(self.name, number)
-                loaded = code.load(gpu)
-                words = {"function": loaded.function, "counter": loaded.counter, "context": gpu.context}
-                entries[number] = tuple(words[name] for name in DEVICE)
-            return XlaPlan(device_words(shared, threads, entries), code)
-
-        key = number_of(self.key[::2], f"steps cuda {devices} {threads}")
-        return key, TABLE.find(key, make)
+        return kernel_plan(self.name, self.key[::2], "steps", self._code(self.rolled.pair("cuda")), devices, rows)
 
 
 # there and back -----------------------------------------------------------------------------------
