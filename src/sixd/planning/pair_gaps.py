@@ -1,0 +1,70 @@
+"""Lower bounds of the distances of pairs of solids, for thousands of configurations.
+
+Pairs whose bounding volumes are farther apart than a margin get that gap, others their distance. Knows no motions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sixd.collision.distances import distance
+from sixd.collision.pair_code import NEAR, pair_code
+from sixd.collision.pairs import CollisionPairs
+from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
+from sixd.engine.targets import cpu
+from sixd.errors import ShapeError
+from sixd.model.model import Model
+from sixd.spatial.scalar import Array
+
+MARGIN = 0.1  # m beyond the clearance: twice of it needs 1.3 times the time a state for a panda, half of it more states
+
+
+class PairGaps:
+    """Pairs of a model's solids, with ``placements`` {shape: pose (4, 4)} of those that are elsewhere than the model's.
+
+    ``solids`` are the solids as arrays, ``names`` the n pairs of their names, ``placed`` (solids, 12) their placements
+    in the frames of their bodies.
+    """
+
+    def __init__(self, where: str, model: Model, pairs: Any, placements: Mapping[str, Any] | None) -> None:
+        self.where, self.model, self.placements = where, model, placements
+        self.solids: SolidPairs = solid_pairs(where, model, pairs)
+        self.names: CollisionPairs = self.solids.names
+        self.placed = self.solids.placements()
+        if placements:
+            for name, T in placements.items():
+                if np.shape(T) != (4, 4):
+                    raise ShapeError(
+                        f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4). Obstacles stand "
+                        f"still while a path is planned or checked."
+                    )
+            distance(model, model.neutral(), self.names, placements=placements)  # its checks
+            self._move(placements)
+
+    def _move(self, placements: Mapping[str, Any]) -> None:
+        """Put solids elsewhere; the origin of a hull is the middle of its vertices, not that of its shape."""
+        shapes = {c.name: np.asarray(c.pose, dtype=float) for c in self.model.collisions}
+        for k, solid in enumerate(self.solids.solids):
+            if solid.name in placements:
+                T = np.asarray(placements[solid.name], dtype=float)
+                self.placed[k] = flat_pose(T @ np.linalg.inv(shapes[solid.name]) @ solid.pose)
+
+    def at(self, q: Array, margin: float) -> Array:
+        """Return lower bounds (n, pairs) [m] at configurations (n, nq), exact up to ``margin``; far below zero of
+        solids that overlap."""
+        if not self.solids.pairs or not len(q):
+            return np.zeros((len(q), len(self.solids.pairs)))
+        code = pair_code(self.where, self.model, self.solids, NEAR, "margin", "float64", cpu)
+        shared = [self.placed, np.minimum(self.solids.bounds(), 1e16), np.array(min(max(margin, 0.0), 1e15))]
+        shared += [self.solids.sizes(kind) for kind in code.kinds]
+        (rows,) = code.run(np.ones(1), [np.ascontiguousarray(q, dtype=float), *(x[None] for x in shared)])
+        gaps: Array = rows.reshape(len(q), -1)
+        return gaps
+
+    def exact(self, q: Array) -> Array:
+        """Return the signed distances (…, pairs) [m] at configurations (…, nq)."""
+        found: Array = distance(self.model, q, self.names, placements=self.placements).distance
+        return found
