@@ -59,6 +59,23 @@ class Starts:
                 chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
         return self.table[block][chosen]
 
+    def ranked(self, targets: list[Array], first: int, count: int) -> Array:
+        """The starts (n, count, nq) of all attempts that follow the ``first`` nearest to targets (n, …), in order.
+
+        Fewer if there are no more; in the order of the table for targets without poses or positions.
+        """
+        n, last = len(targets[0]), min(first + count, len(self.table))
+        if not self.near:
+            return np.broadcast_to(self.table[first:last], (n, max(last - first, 0), self.table.shape[1]))
+        chosen = np.empty((n, max(last - first, 0)), dtype=int)
+        for begin in range(0, n, _BLOCK):
+            part = slice(begin, min(begin + _BLOCK, n))
+            wanted = np.hstack([self._target_features(k, targets[k][part]) for k in self.near])
+            # by sums of its own for each sample: the order must not depend on the others
+            cost = np.einsum("nk,mk->nm", wanted, self.features)
+            chosen[part] = cost.argsort(axis=1, kind="stable")[:, first:last]
+        return self.table[chosen]
+
     # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), minus what is the same for all starts ---------------
 
     def _start_features(self, k: int, T: Array) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sixd.planning.motion_bounds import MotionBounds
-from sixd.planning.pair_gaps import MARGIN, PairGaps
+from sixd.collision.pair_gaps import MARGIN, PairGaps
 from sixd.planning.region import Region
 from sixd.spatial.scalar import Array
 

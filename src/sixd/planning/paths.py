@@ -16,7 +16,7 @@ from sixd.model.manifold import read_generator
 from sixd.model.model import Model, require_model
 from sixd.planning.edges import Edges
 from sixd.planning.motion_bounds import MotionBounds
-from sixd.planning.pair_gaps import PairGaps
+from sixd.collision.pair_gaps import PairGaps
 from sixd.planning.region import Region
 from sixd.planning.shortcuts import points_along, shortened
 from sixd.planning.trees import grow, path_length

@@ -19,7 +19,7 @@ from sixd.errors import ShapeError
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
-MARGIN = 0.1  # m beyond the clearance: twice of it needs 1.3 times the time a state for a panda, half of it more states
+MARGIN = 0.1  # m beyond the clearance, up to which distances are exact where edges are checked
 
 
 class PairGaps:
@@ -63,6 +63,11 @@ class PairGaps:
         (rows,) = code.run(np.ones(1), [np.ascontiguousarray(q, dtype=float), *(x[None] for x in shared)])
         gaps: Array = rows.reshape(len(q), -1)
         return gaps
+
+    def near(self, q: Array, margin: float) -> Array:
+        """Return whether any pair is nearer than ``margin`` (n,) at configurations (n, nq)."""
+        found: Array = (self.at(q, margin) < margin).any(axis=1)
+        return found
 
     def exact(self, q: Array) -> Array:
         """Return the signed distances (…, pairs) [m] at configurations (…, nq)."""
