@@ -82,7 +82,7 @@ def window() -> Cell:
 def queries(cell: Cell, count: int, seed: int = 0) -> list[tuple[Array, Array]]:
     """Return random pairs of configurations without collisions; of the window those whose hands are on both sides."""
     rng = np.random.default_rng(seed)
-    drawn = cell.model.random_configuration(rng, size=60 * count if cell.name == "window" else 4 * count)
+    drawn = cell.model.random_configuration(rng, size=400 * count if cell.name == "window" else 4 * count)
     free = drawn[cell.clear(drawn)]
     if cell.name != "window":
         return list(zip(free[:count], free[count : 2 * count], strict=True))

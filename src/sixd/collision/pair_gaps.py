@@ -19,7 +19,9 @@ from sixd.errors import ShapeError
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
-MARGIN = 0.1  # m beyond the clearance, up to which distances are exact where edges are checked
+# m beyond the clearance, up to which distances are exact where edges are checked: 30 queries of a panda among four
+# obstacles take 1.2 s at 0.03, 2.4 s at 0.05, 3.7 s at 0.1; 10 through a window 17, 14 and 20 s
+MARGIN = 0.04
 
 
 class PairGaps:

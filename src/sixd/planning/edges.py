@@ -94,7 +94,8 @@ class Edges:
         gaps = self.gaps.at(q, self.clearance + MARGIN) - self.clearance
         moved = self.bounds.of_pairs(q, self.region.rates(at, velocity)) * pieces.half[:, None]
         inside, slid = self.region.outside(at, velocity)
-        gaps, moved = np.hstack([gaps, inside]), np.hstack([moved, slid * pieces.half[:, None]])
+        if inside.shape[1]:
+            gaps, moved = np.hstack([gaps, inside]), np.hstack([moved, slid * pieces.half[:, None]])
         if not gaps.shape[1]:
             return np.zeros(len(q)), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
         blocked = ((gaps < 0) & ((moved > _LEAST_MOTION) | (gaps < -_LEAST_MOTION))).any(axis=1)

@@ -9,15 +9,24 @@ the joints between two solids add up, however these joints move each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from sixd.api.frames import body_poses
+from sixd.algorithms.kinematics import body_poses
+from sixd.body_marks import listening
 from sixd.collision.solids import SolidPairs
+from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError
 from sixd.model.joints import Joint
+from sixd.model.memo import remember
 from sixd.model.model import Model
-from sixd.spatial.scalar import Array
+from sixd.slow_work import watched
+from sixd.spatial.scalar import Array, Scalar, absolute, maximum, sqrt
+from sixd.trace.program import trace
+from sixd.trace.recipe import Recipe
+from sixd.trace.stages import Stages
 
 _SAMPLES = 8  # configurations at which the subspace of a joint is compared
 
@@ -32,58 +41,80 @@ class JointSpeed:
     axis: Array
     quaternion: bool
 
-    def rates(self, dq: Array) -> tuple[Array, Array]:
-        """Return bounds |ω| and |v|, each (n,), for velocities (n, nv)."""
+    def rates(self, dq: Array) -> tuple[Scalar, Scalar]:
+        """Return bounds |ω| and |v| for a velocity (nv,)."""
         if self.quaternion:  # columns of S are orthogonal
-            return tuple(np.linalg.norm(dq * k, axis=1) for k in (self.angular, self.linear))  # type: ignore[return-value]
-        return np.abs(dq) @ self.angular, np.abs(dq) @ self.linear
+            turn, slide = dq * self.angular, dq * self.linear
+            return sqrt(turn @ turn), sqrt(slide @ slide)
+        size = np.array([absolute(x) for x in dq])
+        return size @ self.angular, size @ self.linear
 
 
 class MotionBounds:
-    """Bounds of the motion of pairs of solids (``placed`` (solids, 12) in the frames of their bodies)."""
+    """Bounds of the motion of pairs of solids (``placed`` (solids, 12) in the frames of their bodies), compiled."""
 
     def __init__(self, where: str, model: Model, solids: SolidPairs, placed: Array) -> None:
-        self.model, nb = model, model.nb
-        self.speeds = [_joint_speed(where, model, i) for i in model.bodies]
-        self.axes = np.array([speed.axis for speed in self.speeds]).reshape(nb, 3)
-        self.turning = (self.axes != 0).any(axis=1)
-        self.bodies = np.array([solid.body for solid in solids.solids], dtype=int)
-        self.centers = placed[:, 9:]
+        self.where, self.model, self.solids = where, model, solids
         self.radii = np.minimum([solid.bounds[3] for solid in solids.solids], 1e15)
-        support = np.zeros((nb + 1, nb), dtype=bool)  # joints that carry a body
-        for i in model.bodies:
-            support[i] = support[model.parent[i]]
-            support[i, i - 1] = True
-        self.support = support[self.bodies].astype(float)
-        first, second = np.array(solids.pairs, dtype=int).reshape(-1, 2).T
-        # the sums over joints after the last common ancestor: of joints in its subtree, whose numbers are larger
-        common = (support[self.bodies[first]] & support[self.bodies[second]]) * np.arange(1, nb + 1)
-        ancestor = common.max(axis=1, initial=0)
-        self.places = first * (nb + 1) + ancestor, second * (nb + 1) + ancestor
+        self.centers = placed[:, 9:]
+        self.code: Any = None
+        if solids.pairs:
+            self.code = remember(model, ("motion bounds", solids.key), self._compiled)
 
     def of_pairs(self, q: Array, dq: Array) -> Array:
         """Return bounds (n, pairs) [m] of relative motions through q (n, nq) at the velocity dq (n, nv), in unit time.
 
         In the time h the motion from q is at most h times as large.
         """
-        n, nb = len(q), self.model.nb
-        poses = np.asarray(body_poses(self.model, q)).reshape(n, nb, 4, 4)
-        whole = np.concatenate([np.broadcast_to(np.eye(4), (n, 1, 4, 4)), poses], axis=1)[:, self.bodies]
-        centers = (whole[..., :3, :3] @ self.centers[:, :, None])[..., 0] + whole[..., :3, 3]
-        rates = [speed.rates(dq[:, self.model.iv[i]]) for i, speed in zip(self.model.bodies, self.speeds, strict=True)]
-        omega, v = (np.array(x).reshape(nb, n).T for x in zip(*rates, strict=True))
-
-        away = centers[:, :, None] - poses[:, None, :, :3, 3]  # (n, solids, joints, 3)
-        square = np.einsum("nsjk,nsjk->nsj", away, away)
-        axes = np.einsum("njkl,jl->njk", poses[..., :3, :3], self.axes)
-        along = np.einsum("nsjk,njk->nsj", away, axes)
-        levers = np.sqrt(np.maximum(square - along * along, 0.0)) + self.radii[:, None]
-        moved = (levers * omega[:, None] + v[:, None]) * self.support
-        sums = np.zeros((n, len(self.bodies), nb + 1))
-        sums[..., :-1] = np.cumsum(moved[..., ::-1], axis=-1)[..., ::-1]
-        flat = sums.reshape(n, -1)
-        found: Array = flat[:, self.places[0]] + flat[:, self.places[1]]
+        if self.code is None or not len(q):
+            return np.zeros((len(q), len(self.solids.pairs)))
+        inputs = [np.ascontiguousarray(x, dtype=float) for x in (q, dq, self.centers[None], self.radii[None])]
+        (rows,) = self.code(np.ones(1), inputs)
+        found: Array = rows.reshape(len(q), -1)
         return found
+
+    def _compiled(self) -> Any:
+        model, solids = self.model, self.solids
+        speeds = [_joint_speed(self.where, model, i) for i in model.bodies]
+        n = len(solids.solids)
+        shapes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "dq": (model.nv,), "centers": (n, 3), "radii": (n,)}
+        with watched(f"compiling {self.where} for {model.name!r}"):
+            stages = Stages("float64")
+            inputs = [stages.input(name, shape) for name, shape in shapes.items()]
+            with listening(stages.graph):
+                program = trace(partial(pair_motions, model, solids, speeds), shapes, stages.graph.dtype)
+                (name,) = stages.store({"motions": stages(program, *inputs)})
+            recipe = Recipe(stages.memory, (), tuple(shapes), tuple(stages.works), (), recorded=(name,))
+            key = recipe_key(recipe, "float64")
+            return make_rollout(recipe, key, self.where, "motion bounds", model.name, "float64")
+
+
+def pair_motions(
+    model: Model, solids: SolidPairs, speeds: list[JointSpeed], q: Array, dq: Array, centers: Array, radii: Array
+) -> Array:
+    """The bounds (pairs,) of one state: sums over the joints between the bodies of a pair and their last common one."""
+    T = [np.eye(4, dtype=int), *body_poses(model, q)]
+    rates = [speed.rates(dq[model.iv[i]]) for i, speed in zip(model.bodies, speeds, strict=True)]
+    # up to and including the joint k: of the solid relative to the body before it
+    moved: list[dict[int, Scalar]] = []
+    for solid, own, radius in zip(solids.solids, centers, radii, strict=True):
+        center = T[solid.body][:3, :3] @ own + T[solid.body][:3, 3]
+        sums: dict[int, Scalar] = {solid.body: 0}
+        k, total = solid.body, 0
+        while k:
+            omega, v = rates[k - 1]
+            away = center - T[k][:3, 3]
+            along = T[k][:3, :3] @ speeds[k - 1].axis @ away if speeds[k - 1].axis.any() else 0
+            lever = sqrt(maximum(away @ away - along * along, 0)) + radius
+            total = total + omega * lever + v
+            k = model.parent[k]
+            sums[k] = total
+        moved.append(sums)
+    found = []
+    for i, j in solids.pairs:
+        common = max(moved[i].keys() & moved[j].keys())
+        found.append(moved[i][common] + moved[j][common])
+    return np.array(found)
 
 
 def _joint_speed(where: str, model: Model, i: int) -> JointSpeed:

@@ -139,7 +139,10 @@ class Region:
     def outside(self, y: Array, dy: Array) -> tuple[Array, Array]:
         """Return how far positions of free joints, whose geodesics are curved, are within their limits (n, k), and
         bounds of their motion; other coordinates stay between their ends."""
-        inside, bounds = [np.zeros((len(y), 0))], [np.zeros((len(y), 0))]
+        nothing = np.zeros((len(y), 0))
+        if self.flat:
+            return nothing, nothing
+        inside, bounds = [nothing], [nothing]
         for joint, i, k in self.joints:
             places = np.arange(i.start, i.stop)[4:] if joint.has_quaternion else np.zeros(0, dtype=int)
             for sign, limit in ((1, self.lower[places]), (-1, self.upper[places])):
