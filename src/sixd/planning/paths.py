@@ -36,7 +36,8 @@ class PlannedPath:
     """A path between two configurations, or why there is none.
 
     q : (n, nq), the waypoints, the first and the last as they were passed; (0, nq) without success. Between them the
-        path follows the geodesics of ``model.integrate`` and ``difference``: straight lines of most joints.
+        path follows the geodesics of ``model.integrate`` and ``difference``: straight lines of most joints. Joints that
+        are coupled by a function follow that: see ``sample``.
     success : whether a path was found.
     reason : why not; empty otherwise.
     length : the sum of ‖difference‖ over the waypoints [rad and m].
@@ -176,7 +177,7 @@ def _require_clear(gaps: PairGaps, name: str, q: Array, clearance: float) -> flo
         more = int((distances < clearance).sum()) - 1
         raise ModelError(
             f"{_WHERE}: {name} is in collision{'' if least < 0 else ' with the clearance'}: {a!r} and {b!r} {how}"
-            f"{f', and {more} other pairs are too near' if more else ''}, expected at least {clearance:.3g} m. Change "
+            f"{f' (and {more} more)' if more else ''}, expected at least {clearance:.3g} m. Change "
             f"{name}, or leave out pairs that always touch: pairs=[pair for pair in sixd.collision_pairs(model) if …]."
         )
     return least
