@@ -40,7 +40,9 @@ def _panda() -> sixd.Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its meshes are not convex
         model = sixd.load(file, srdf=file.parent.parent / "srdf/panda.srdf")
-        return sixd.convex_collisions(model.lock({k: v for k, v in _FINGERS.items() if k in model.reduce().joint_names}))
+        return sixd.convex_collisions(
+            model.lock({k: v for k, v in _FINGERS.items() if k in model.reduce().joint_names})
+        )
 
 
 def _cell(name: str, obstacles: dict[str, tuple[sixd.Shape, tuple[float, float, float]]]) -> Cell:

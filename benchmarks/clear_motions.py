@@ -79,15 +79,21 @@ def paths(report: Report, make: Callable[[], Cell], count: int, seconds: float) 
     if HAS_OMPL:
         coal_cell = CoalCell(cell)
         for step in OMPL_STEPS:
-            programs[f"OMPL, steps of {step:g}"] = lambda q0, q1, step=step: ompl_path(
-                coal_cell, q0, q1, seconds, step
-            )
+            programs[f"OMPL, steps of {step:g}"] = lambda q0, q1, step=step: ompl_path(coal_cell, q0, q1, seconds, step)
     rows = []
     for name, plan in programs.items():
         rows.append(_planned(name, cell, [plan(*query) for query in chosen]))
         progress(" | ".join(rows[-1]))
     report.heading(f"Paths, {cell.name}, {len(chosen)} queries, at most {seconds:g} s each")
-    head = ["program", "success [%]", "that collide", "median time [ms]", "mean time [ms]", "median length", "mean length"]
+    head = [
+        "program",
+        "success [%]",
+        "that collide",
+        "median time [ms]",
+        "mean time [ms]",
+        "median length",
+        "mean length",
+    ]
     report.table(head, rows)
 
 
@@ -97,7 +103,12 @@ def _planned(name: str, cell: Cell, results: Sequence[tuple[Array | None, float]
     lengths = [np.linalg.norm(np.diff(q, axis=0), axis=1).sum() for q in found]
     times = [1e3 * seconds for _, seconds in results]
     share = f"{100 * len(found) / len(results):.1f}"
-    numbers = [f"{np.median(times):.1f}", f"{np.mean(times):.1f}", f"{np.median(lengths):.2f}", f"{np.mean(lengths):.2f}"]
+    numbers = [
+        f"{np.median(times):.1f}",
+        f"{np.mean(times):.1f}",
+        f"{np.median(lengths):.2f}",
+        f"{np.mean(lengths):.2f}",
+    ]
     return [name, share, str(collide), *numbers]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,10 @@ import sixd
 LINK = sixd.Shape("capsule", (0.04, 0.3))
 OBSTACLES = {
     "ball": sixd.Shape("sphere", (0.12,)), "box": sixd.Shape("box", (0.2, 0.3, 0.1)), "pole": sixd.Shape("capsule", (0.06, 0.5)),
+}  # fmt: skip
+# between which the arms have to reach through
+TIGHT = {
+    "ball": sixd.placement((0.35, 0.1, 0.9)), "box": sixd.placement((-0.35, 0.1, 0.8)), "pole": sixd.placement((0.1, -0.4, 0.8)),
 }  # fmt: skip
 AWAY = sixd.placement((0, 0, 50.0))
 
@@ -61,7 +66,9 @@ def _gripper():
     """An arm with two fingers, of which one mimics the other."""
     builder = sixd.ModelBuilder("gripper")
     ball = sixd.sphere(0.1, mass=1.0)
-    builder.add_body("upper", "world", sixd.Revolute("y"), inertia=ball, collisions=[(LINK, sixd.placement((0, 0, 0.2)))])
+    builder.add_body(
+        "upper", "world", sixd.Revolute("y"), inertia=ball, collisions=[(LINK, sixd.placement((0, 0, 0.2)))]
+    )
     builder.add_body(
         "lower", "upper", sixd.Revolute("x"), placement=sixd.placement((0, 0, 0.4)), inertia=ball,
         collisions=[(LINK, sixd.placement((0, 0, 0.2)))],
@@ -88,7 +95,11 @@ def scene(rng, reach=0.8):
 
 def clear_ends(model, rng, placements, least, count=40):
     """Two configurations that keep a distance, the second one 0.2 rad or more away; None if there are none."""
-    q = model.reduce().random_configuration(rng, size=count) if model.constraints else model.random_configuration(rng, size=count)
+    q = (
+        model.reduce().random_configuration(rng, size=count)
+        if model.constraints
+        else model.random_configuration(rng, size=count)
+    )
     if model.constraints:
         q = np.array([model.configuration(dict(zip(model.reduce().joint_names, row, strict=True))) for row in q])
     free = q[sixd.min_distance(model, q, placements=placements) > least]
@@ -98,7 +109,7 @@ def clear_ends(model, rng, placements, least, count=40):
 def dense(model, q, count):
     """Configurations of geodesics between waypoints, ``count`` on each, computed joint by joint."""
     parts = [q[:1]]
-    for a, b in zip(q[:-1], q[1:], strict=True):
+    for a, b in pairwise(q):
         dq = model.difference(a, b)
         s = np.linspace(0, 1, count + 1)[1:, None]
         parts.append(model.integrate(np.repeat(a[None], count, axis=0), s * dq))

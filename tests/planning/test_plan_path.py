@@ -70,7 +70,12 @@ def test_hundreds_of_scenes(name):
 
 def swing():
     """A pendulum of two links that has to fold to pass below a ball."""
-    return course("arm"), {"ball": sixd.placement((0.55, 0.0, 0.8))}, np.array([0.5, 1.2, 0, 0]), np.array([-0.5, 1.2, 0, 0])
+    return (
+        course("arm"),
+        {"ball": sixd.placement((0.55, 0.0, 0.8))},
+        np.array([0.5, 1.2, 0, 0]),
+        np.array([-0.5, 1.2, 0, 0]),
+    )
 
 
 def test_around_a_ball():
@@ -154,7 +159,9 @@ def test_limits():
 
 def test_positions_of_a_free_joint_stay_within_limits():
     """Geodesics of free joints are screws, which bulge."""
-    model = course("flyer").with_joints(limits={course("flyer").joint_names[0]: ([-np.inf] * 4 + [-1, -1, -1], [np.inf] * 4 + [1, 1, 1])})
+    model = course("flyer").with_joints(
+        limits={course("flyer").joint_names[0]: ([-np.inf] * 4 + [-1, -1, -1], [np.inf] * 4 + [1, 1, 1])}
+    )
     rng = np.random.default_rng(0)
     turned = [np.cos(1.5), 0, 0, -np.sin(1.5)]  # by -3 rad about z
     q0 = np.concatenate([[1, 0, 0, 0], [0.95, 0.9, 0], [0.0]])
@@ -196,7 +203,9 @@ def test_no_path_is_no_error():
     assert path.length == 0
     assert path.reason.startswith("no path was found within 20 rounds, max_rounds: the tree of q0 has")
     assert path.reason in repr(path)
-    with pytest.raises(sixd.ModelError, match="sample: there is no path, expected one. no path was found within 20 rounds"):
+    with pytest.raises(
+        sixd.ModelError, match="sample: there is no path, expected one. no path was found within 20 rounds"
+    ):
         path.sample(10)
     soon = sixd.plan_path(model, q0, q1, placements=placements, limits=limits, max_time=0.0)
     assert "s, max_time" in soon.reason
@@ -236,7 +245,9 @@ def test_ctrl_c_keeps_a_path(monkeypatch):
 def test_ends_in_collision():
     model = course("arm")
     placements = {"ball": sixd.placement((0.0, 0.0, 0.9))}
-    with pytest.raises(sixd.ModelError, match=r"plan_path: q0 is in collision: 'link\d.*' and 'ball' overlap by 0\.1\d* m \(and") as error:
+    with pytest.raises(
+        sixd.ModelError, match=r"plan_path: q0 is in collision: 'link\d.*' and 'ball' overlap by 0\.1\d* m \(and"
+    ) as error:
         sixd.plan_path(model, np.zeros(4), np.ones(4), placements=placements)
     assert "expected at least 0 m. Change q0, or leave out pairs that always touch" in str(error.value)
     placements = {"ball": sixd.placement((0.2, 0.0, 0.9))}
@@ -274,9 +285,13 @@ def test_models_without_paths():
     with pytest.raises(sixd.ModelError, match="has the constraint .*, expected a tree"):
         sixd.plan_path(model, np.zeros(4), np.zeros(4))
     builder = sixd.ModelBuilder("slider")
-    builder.add_body("a", "world", Parabola(), inertia=sixd.sphere(0.1, mass=1.0), collisions=[sixd.Shape("sphere", (0.1,))])
+    builder.add_body(
+        "a", "world", Parabola(), inertia=sixd.sphere(0.1, mass=1.0), collisions=[sixd.Shape("sphere", (0.1,))]
+    )
     model = builder.build().with_collision("world", sixd.Shape("sphere", (0.1,)), AWAY)
-    with pytest.raises(sixd.ModelError, match="velocity of joint 'a' at a unit rate changes with q, expected a constant"):
+    with pytest.raises(
+        sixd.ModelError, match="velocity of joint 'a' at a unit rate changes with q, expected a constant"
+    ):
         sixd.plan_path(model, [0.0], [1.0])
     with pytest.raises(sixd.ModelError, match="has no collision shapes"):
         sixd.plan_path(sixd.zoo.planar(2), np.zeros(2), np.ones(2))

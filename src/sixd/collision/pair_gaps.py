@@ -68,8 +68,7 @@ class PairGaps:
 
     def near(self, q: Array, margin: float) -> Array:
         """Return whether any pair is nearer than ``margin`` (n,) at configurations (n, nq)."""
-        found: Array = (self.at(q, margin) < margin).any(axis=1)
-        return found
+        return np.asarray((self.at(q, margin) < margin).any(axis=1))
 
     def exact(self, q: Array) -> Array:
         """Return the signed distances (…, pairs) [m] at configurations (…, nq)."""

@@ -1,4 +1,4 @@
-"""Solutions of inverse kinematics that keep a clearance: other starts, in batches, then steps away from what is near."""
+"""Solutions of inverse kinematics that keep a clearance: other starts, in batches, then steps away."""
 
 from __future__ import annotations
 
@@ -111,25 +111,35 @@ class Clearance:
         _replace(result, samples[order], found, at[order])
 
     def _step_away(self, search: Search, result: SearchResult, best: Array, lost: Array, step: float) -> Array:
-        """Move lost samples along the gradient of their distance and solve again; return which remain lost."""
+        """Move lost samples along the gradient of their distance and solve again; return which remain lost.
+
+        What is left of a step after the solution is along the null space of the target: once more along that.
+        """
         system = search.problem.system
-        y = result.q[lost]
-        dofs = [k for k in range(system.nv) if k not in search.problem.locked]
+        y, direction = result.q[lost], self._gradients(search, result.q[lost])
+        for _ in range(2):
+            length = np.linalg.norm(direction, axis=1, keepdims=True)
+            moved = np.asarray(system.integrate(y, step * direction / np.where(length > 0, length, 1)))
+            for dof, i in search.problem.boxed.items():
+                if dof not in search.problem.locked:
+                    moved[:, i] = np.clip(moved[:, i], search.lower[i], search.upper[i])
+            found = self._plain(search, lost).run(moved)
+            result.iterations[lost] += found.iterations
+            solved = np.flatnonzero(found.success)
+            self._improve(result, best, lost[solved], found, solved)
+            direction = np.asarray(system.difference(y, found.q))
+        return self.is_near(result.q[lost])
+
+    def _gradients(self, search: Search, y: Array) -> Array:
+        """The gradients (n, nv) of the least distances, by central differences."""
+        system = search.problem.system
         gradient = np.zeros((len(y), system.nv))
+        dofs = [k for k in range(system.nv) if k not in search.problem.locked]
         shifts = np.eye(system.nv)[dofs] * _DIFFERENCE
         sides = [np.asarray(system.integrate(y[:, None], sign * shifts)) for sign in (1, -1)]
         values = [self.distance(q.reshape(-1, system.nq)).reshape(len(y), -1) for q in sides]
         gradient[:, dofs] = (values[0] - values[1]) / (2 * _DIFFERENCE)
-        length = np.linalg.norm(gradient, axis=1, keepdims=True)
-        moved = np.asarray(system.integrate(y, step * gradient / np.where(length > 0, length, 1)))
-        for joint_dof, i in search.problem.boxed.items():
-            if joint_dof not in search.problem.locked:
-                moved[:, i] = np.clip(moved[:, i], search.lower[i], search.upper[i])
-        found = self._plain(search, lost).run(moved)
-        result.iterations[lost] += found.iterations
-        solved = np.flatnonzero(found.success)
-        self._improve(result, best, lost[solved], found, solved)
-        return self.is_near(result.q[lost])
+        return gradient
 
 
 def _replace(result: SearchResult, samples: Array, found: SearchResult, at: Array) -> None:

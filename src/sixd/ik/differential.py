@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
 LEAST_DAMPING = 1e-6  # parts of a weight: its square is 1e4 times the rounding of J's
-VIOLATION = {"float64": 1e-5, "float32": 1e-2}  # m/s, of the clearance: what the updates of multipliers leave
+VIOLATION = 1e-5  # m/s, of the clearance: what the updates of multipliers leave
 _FRAMES = ("body", "aligned", "world")
 
 
@@ -144,19 +144,28 @@ def differential_ik(
     goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
     lower, upper = space.limits(limits)
     fastest = _velocity_bounds(space, velocity_limits, dofs)
+    near = (
+        None if clearance is None else _near_pairs(space, configurations[0], clearance, pairs, placements, fastest, dt)
+    )
+    own = dtype if near is None else "float64"  # penalties of inequalities are lost in the rounding of float32
     shared = [*weights.values(), lower, upper, fastest, *(np.array(x) for x in numbers.values())]
-    near = None if clearance is None else _near_pairs(space, configurations[0], clearance, pairs, placements, fastest, dt)
-    code = compiled_velocities(space.system, rates, posture is not None, dtype, 0 if near is None else near.h.shape[1])
-    empty = [np.zeros((n, space.system.nv), dtype), np.zeros(n, dtype), np.zeros(n, dtype)]
-    inputs = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
+    code = compiled_velocities(space.system, rates, posture is not None, own, 0 if near is None else near.h.shape[1])
+    empty = [np.zeros((n, space.system.nv), own), np.zeros(n, own), np.zeros(n, own)]
+    inputs = [np.asarray(x, own) for x in (*empty, *configurations, *goals)] + [
+        np.asarray(x, own)[None] for x in shared
+    ]
     if near is not None and near.h.shape[1]:
-        inputs += [np.ascontiguousarray(x, dtype) for x in near]
+        inputs += [near.G, near.h]
     qd, residual, solved = code(np.ones(1), inputs) if n else empty
-    outer = space.outer_velocity(configurations[0], qd)
+    outer = space.outer_velocity(np.asarray(configurations[0], own), qd).astype(dtype, copy=False)
     success = (solved == 1) & np.isfinite(qd).all(axis=1)
     if near is not None:
-        success &= near.violation(np.nan_to_num(qd)) <= VIOLATION[dtype]
-    return DifferentialIK(outer.reshape(*batch, model.nv), residual.reshape(batch)[()], success.reshape(batch)[()])
+        success &= near.violation(np.nan_to_num(qd)) <= VIOLATION
+    return DifferentialIK(
+        outer.reshape(*batch, model.nv),
+        residual.astype(dtype, copy=False).reshape(batch)[()],
+        success.reshape(batch)[()],
+    )
 
 
 def _near_pairs(

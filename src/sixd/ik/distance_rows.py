@@ -20,10 +20,11 @@ _SHARE = 0.5  # of the fastest separation that velocity limits allow: what is as
 
 
 class DistanceRows(NamedTuple):
-    """Rows of n samples: G (n, rows, nv) [m/rad] and h (n, rows) [m/s]."""
+    """Rows of n samples: G (n, rows, nv) [m/rad] and h (n, rows) [m/s]; ``pair`` (n, rows) are their pairs."""
 
     G: Array
     h: Array
+    pair: Array
 
     def violation(self, qd: Array) -> Array:
         """The largest violation (n,) of velocities (n, nv) [m/s]."""
@@ -37,23 +38,23 @@ def distance_rows(
     """The rows at configurations y (n, nq) of the system, whose largest speeds are ``fastest`` (nv,)."""
     n, nv, count = len(y), space.system.nv, len(gaps.names)
     if not count or not n:
-        return DistanceRows(np.zeros((n, 0, nv)), np.zeros((n, 0)))
-    finite = np.isfinite(y).all(axis=1)
+        return DistanceRows(np.zeros((n, 0, nv)), np.zeros((n, 0)), np.zeros((n, 0), dtype=int))
+    finite = np.asarray(np.isfinite(y).all(axis=1))
     at = np.where(finite[:, None], y, space.inner(np.asarray(space.model.neutral(), dtype=float)))
     q = np.asarray(space.outer(at), dtype=float)
-    found = distance(space.model, q, gaps.names, placements=gaps.placements)
-    G = _in_system(space, at, _rates(space, gaps, q, found.point_a, found.point_b, found.normal))
+    found = distance(gaps.model, q, gaps.names, placements=gaps.placements)
+    G = _in_system(space, at, _rates(gaps, q, found.point_a, found.point_b, found.normal))
     speed = np.abs(G) @ fastest
     away = found.distance - clearance
     order = np.argsort(away / np.maximum(speed, 1e-12), axis=1, kind="stable")[:, :MOST_ROWS]
     G = np.take_along_axis(G, order[..., None], axis=1)
     h = np.minimum(-away / dt, _SHARE * speed)
-    return DistanceRows(G, np.take_along_axis(h, order, axis=1))
+    return DistanceRows(G, np.take_along_axis(h, order, axis=1), order)
 
 
-def _rates(space: Coordinates, gaps: PairGaps, q: Array, point_a: Array, point_b: Array, normal: Array) -> Array:
+def _rates(gaps: PairGaps, q: Array, point_a: Array, point_b: Array, normal: Array) -> Array:
     """The derivatives (n, pairs, nv) of the distances with respect to the model's velocity."""
-    model, solids = space.model, gaps.solids.solids
+    model, solids = gaps.model, gaps.solids.solids
     bodies = sorted({solid.body for solid in solids} - {0})
     rates = np.zeros((len(q), len(gaps.names), model.nv))
     if not bodies:

@@ -48,9 +48,7 @@ class Rate:
         return J if self.kind == "twist" else J[3:]
 
 
-def compiled_velocities(
-    system: System, rates: tuple[Rate, ...], posture: bool, dtype: str, rows: int = 0
-) -> Rollout:
+def compiled_velocities(system: System, rates: tuple[Rate, ...], posture: bool, dtype: str, rows: int = 0) -> Rollout:
     """The code, kept with the system; ``rows`` is the number of inequalities near · qd ≥ least."""
 
     def make() -> Rollout:

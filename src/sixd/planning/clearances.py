@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixd.collision.pair_gaps import PairGaps
 from sixd.collision.pairs import CollisionPairs
 from sixd.errors import ModelError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model, require_model
 from sixd.planning.motion_bounds import MotionBounds
-from sixd.collision.pair_gaps import PairGaps
 from sixd.simulation.arguments import positive
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
@@ -76,7 +76,7 @@ class MotionClearance:
         axes.set(xlabel="t [s]", ylabel="least distance [m]")
         if path is not None:
             save_figure(figure, path)
-        return figure  # type: ignore[no-any-return]
+        return figure
 
 
 def clearance(
@@ -147,7 +147,9 @@ def _records(model: Model, motion: Any) -> tuple[Array, Array]:
         )
     q = array.astype(float)
     if not np.isfinite(q).all():
-        raise ShapeError(f"{_WHERE}: motion has values that are not finite, expected finite numbers. Cut it before them.")
+        raise ShapeError(
+            f"{_WHERE}: motion has values that are not finite, expected finite numbers. Cut it before them."
+        )
     require_unit_quaternions(_WHERE, model, "motion", q)
     return q, motion.t if isinstance(motion, Trajectory) else np.arange(q.shape[-2], dtype=float)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sixd.planning.motion_bounds import MotionBounds
 from sixd.collision.pair_gaps import MARGIN, PairGaps
+from sixd.planning.motion_bounds import MotionBounds
 from sixd.planning.region import Region
 from sixd.spatial.scalar import Array
 
@@ -98,7 +98,8 @@ class Edges:
             gaps, moved = np.hstack([gaps, inside]), np.hstack([moved, slid * pieces.half[:, None]])
         if not gaps.shape[1]:
             return np.zeros(len(q)), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
-        blocked = ((gaps < 0) & ((moved > _LEAST_MOTION) | (gaps < -_LEAST_MOTION))).any(axis=1)
-        ratio = np.where(moved > _LEAST_MOTION, moved / np.maximum(gaps, 1e-9), 0.0)
+        moves = moved > _LEAST_MOTION
+        ratio = np.where(moves, moved / np.maximum(gaps, 1e-9), 0.0)
+        blocked = (gaps < 0) & (moves | (gaps < -_LEAST_MOTION))
         tight = (ratio > 1) & (moved <= self.resolution)
-        return ratio.max(axis=1), blocked, tight.any(axis=1)
+        return ratio.max(axis=1), np.asarray(blocked.any(axis=1)), np.asarray(tight.any(axis=1))

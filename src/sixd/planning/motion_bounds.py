@@ -1,7 +1,7 @@
 """How far solids can move relative to each other: bounds for pieces of a motion, from its velocity and lever arms.
 
-Along a geodesic with the velocity dq every joint turns at a constant rate |ω| and slides at |v|. A point at the distance
-r from the joint's axis (from its origin, for joints that turn about several axes) moves by at most |ω| r + |v| in the
+Along a geodesic with the velocity dq every joint rotates at a constant rate |ω| and slides at |v|. A point at the
+distance r from the joint's axis (from its origin, for joints with several axes) moves by at most |ω| r + |v| in the
 frame before the joint. So the pose at one configuration of a piece bounds the motion within all of it: the motions of
 the joints between two solids add up, however these joints move each other.
 """

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from sixd.collision.pair_gaps import PairGaps
 from sixd.collision.pairs import CollisionPairs
-from sixd.errors import ModelError, ScalarTypeError, SimulationWarning
+from sixd.errors import ModelError, SimulationWarning
 from sixd.model.manifold import read_generator
 from sixd.model.model import Model, require_model
 from sixd.planning.edges import Edges
 from sixd.planning.motion_bounds import MotionBounds
-from sixd.collision.pair_gaps import PairGaps
 from sixd.planning.region import Region
 from sixd.planning.shortcuts import points_along, shortened
 from sixd.planning.trees import grow, path_length
@@ -152,7 +152,8 @@ def plan_path(
     resolution = max(min(resolution, (least - clearance) / 2), _FINEST)
     bounds = MotionBounds(_WHERE, model, gaps.solids, gaps.placed)
     edges = Edges(region, gaps, bounds, clearance, resolution)
-    search = _PathSearch(edges, *(region.space.inner(q) for q in ends), rng, started, max_time, max_rounds, shorten)
+    y0, y1 = (region.space.inner(q) for q in ends)
+    search = _PathSearch(edges, y0, y1, rng, started, max_time, max_rounds, shorten)
     with Progress(f"{_WHERE} {model.name}", 1.0, progress) as bar:
         path, reason, nodes = search.run(bar)
     found = np.zeros((0, model.nq))

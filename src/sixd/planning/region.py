@@ -20,7 +20,9 @@ from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
 _ROUNDING = 1e-9  # rad or m: by so much a start or a goal may be beyond a limit
-_AROUND = 1.0  # m or rad: paths of coordinates without limits reach so far, and as far as the way, beyond start and goal
+_AROUND = (
+    1.0  # m or rad: paths of coordinates without limits reach so far, and as far as the way, beyond start and goal
+)
 _COUPLED = 2.0  # times the rate in the middle of a piece: of joints that follow others by a function
 
 
@@ -31,7 +33,9 @@ class Region:
         space = Coordinates(where, model)
         self.where, self.model, self.space, self.system = where, model, space, space.system
         if isinstance(locked, Mapping):
-            raise ScalarTypeError(f"{where}: locked is a mapping, expected names of joints: their values are those of q0.")
+            raise ScalarTypeError(
+                f"{where}: locked is a mapping, expected names of joints: their values are those of q0."
+            )
         if self.system.constraints:
             raise ModelError(
                 f"{where}: {model.name!r} has the constraint {self.system.constraints[0].label}, expected a tree, with "
@@ -66,22 +70,26 @@ class Region:
             )
         x = array.astype(float)
         if not np.isfinite(x).all():
-            raise ShapeError(f"{where}: {name} is {x[~np.isfinite(x)][0]} at {int(np.argmin(np.isfinite(x)))}, expected finite numbers.")
+            k = int(np.argmin(np.isfinite(x)))
+            raise ShapeError(f"{where}: {name} is {x[k]} at {k}, expected finite numbers.")
         require_unit_quaternions(where, model, name, x)
         y = self.space.inner(x)
         off = np.abs(self.lifted(y[None])[0] - x)
         if off.max(initial=0.0) > _ROUNDING:
+            k = int(off.argmax())
             raise ModelError(
-                f"{where}: {name} is {x[off.argmax()]:.6g} at {int(off.argmax())}, where a mimic joint or a coupling of "
+                f"{where}: {name} is {x[k]:.6g} at {k}, where a mimic joint or a coupling of "
                 f"{model.name!r} follows another joint and would be {off.max():.3g} away. See model.configuration."
             )
         beyond = np.maximum(self.lower - y, y - self.upper)
         if beyond.max(initial=0.0) > _ROUNDING:
             k = int(beyond.argmax())
-            joint = next(name for name in self.system.joint_names if k in range(self.system.nq)[self.system.q_slice(name)])
+            joint = next(
+                name for name in self.system.joint_names if k in range(self.system.nq)[self.system.q_slice(name)]
+            )
             raise OutOfRangeError(
-                f"{where}: {name} is {y[k]:.6g} at joint {joint!r}, expected {self.lower[k]:.6g} … {self.upper[k]:.6g}. "
-                f"Pass limits=False, or other limits."
+                f"{where}: {name} is {y[k]:.6g} at joint {joint!r}, expected {self.lower[k]:.6g} … "
+                f"{self.upper[k]:.6g}. Pass limits=False, or other limits."
             )
         return x
 
@@ -90,7 +98,8 @@ class Region:
         if (self.fixed & (np.abs(y1 - y0) > _ROUNDING)).any():
             k = int(np.argmax(self.fixed & (np.abs(y1 - y0) > _ROUNDING)))
             raise ModelError(
-                f"{self.where}: coordinate {k} of a locked joint is {y0[k]:.6g} in q0 and {y1[k]:.6g} in q1, expected equal values."
+                f"{self.where}: coordinate {k} of a locked joint is {y0[k]:.6g} in q0 and {y1[k]:.6g} in q1, expected "
+                f"equal values."
             )
         around = _AROUND + float(np.linalg.norm(self.difference(y0[None], y1[None])))
         least, most = np.minimum(y0, y1), np.maximum(y0, y1)

@@ -18,7 +18,7 @@ _FIRST, _MOST = 8, 64  # samples of a round: few solve easy problems at once, in
 _LEAST = 1e-3  # of a node's distance from its parent, as a part of the range
 
 
-class Tree:
+class SearchTree:
     """Configurations (n, nq) with their parents, the root first."""
 
     def __init__(self, region: Region, root: Array) -> None:
@@ -58,7 +58,7 @@ def grow(
     """Return configurations from y0 to y1 with free edges, None if ``proceed(rounds)`` ends the search; and the
     numbers of nodes of both trees. Edges that are grown to samples are at most ``reach`` long."""
     region = edges.region
-    trees = [Tree(region, y0), Tree(region, y1)]
+    trees = [SearchTree(region, y0), SearchTree(region, y1)]
     rounds = 0
     while proceed(rounds):
         count = min(_FIRST << (rounds // 4), _MOST)
@@ -80,7 +80,7 @@ def path_length(region: Region, y: Array) -> float:
     return float(np.linalg.norm(region.difference(y[:-1], y[1:]), axis=1).sum())
 
 
-def _extend(edges: Edges, tree: Tree, samples: Array, reach: float) -> Array:
+def _extend(edges: Edges, tree: SearchTree, samples: Array, reach: float) -> Array:
     """Grow a tree towards samples, at most ``reach``; return the numbers of the new nodes."""
     start = tree.nearest(samples)
     dy = edges.region.difference(tree.nodes[start], samples)
@@ -92,7 +92,7 @@ def _extend(edges: Edges, tree: Tree, samples: Array, reach: float) -> Array:
     return tree.add(y, start[kept])
 
 
-def _connect(edges: Edges, tree: Tree, goals: Array) -> list[tuple[int, int]]:
+def _connect(edges: Edges, tree: SearchTree, goals: Array) -> list[tuple[int, int]]:
     """Grow a tree towards nodes of the other one; return (goal, number of its node there) of those it reaches."""
     start = tree.nearest(goals)
     dy = edges.region.difference(tree.nodes[start], goals)
