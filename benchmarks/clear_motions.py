@@ -126,13 +126,13 @@ def main() -> None:
     parser.add_argument("--loop-targets", type=int, default=1000, help="of them for the loop in Python")
     parser.add_argument("--queries", type=int, default=200, help="of paths in each cell")
     parser.add_argument("--seconds", type=float, default=10.0, help="for each path")
-    parser.add_argument("--only", choices=("kinematics", "paths"))
+    parser.add_argument("--only", choices=("kinematics", "obstacles", "window"))
     options = parser.parse_args()
     report = Report()
-    if options.only != "paths":
+    if options.only in (None, "kinematics"):
         inverse_kinematics(report, options.targets, min(options.loop_targets, options.targets))
-    if options.only != "kinematics":
-        for make in (four_obstacles, window):
+    for name, make in (("obstacles", four_obstacles), ("window", window)):
+        if options.only in (None, name):
             paths(report, make, options.queries, options.seconds)
 
 

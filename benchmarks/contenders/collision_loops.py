@@ -85,7 +85,9 @@ def ompl_path(cell: CoalCell, q0: Array, q1: Array, seconds: float, resolution: 
 
     ``resolution``: the step in which it checks edges, as a part of the diagonal of the joints' ranges.
     """
-    from ompl import base, geometric
+    from ompl import base, geometric, util
+
+    util.setLogLevel(util.LogLevel.LOG_NONE)
 
     n = cell.model.nq
     space, bounds = base.RealVectorStateSpace(n), base.RealVectorBounds(n)
