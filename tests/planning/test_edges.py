@@ -19,6 +19,8 @@ def edges_of(name, placements, clearance=0.0, resolution=1e-3):
         MotionBounds("test", model, gaps.solids, gaps.placed),
         clearance,
         resolution,
+        np.zeros((0, model.nq)),
+        resolution,
     )
 
 

@@ -53,6 +53,19 @@ def test_a_revolute_joint_has_its_lever():
     assert_allclose(bounds.of_pairs(np.array([[0.7]]), np.array([[2.0]])), [[2 * lever]], rtol=1e-14)
 
 
+def test_planes():
+    """In the world they are endless obstacles; on a body that moves their motion has no bound."""
+    arm, plane = sixd.zoo.planar(2), sixd.Shape("plane")
+    arm = arm.with_collision(arm.body_names[1], BALL, sixd.placement((1, 0, 0)), name="ball")
+    _, bounds = bounds_of(arm.with_collision("world", plane, name="ground"))
+    assert bounds.of_pairs(np.zeros((1, 2)), np.array([[1.0, 0.5]])) == pytest.approx(2.05 + 0.5 * 1.05)
+    moving = arm.with_collision(arm.body_names[0], plane, name="sheet").with_collision("world", BALL, AWAY)
+    with pytest.raises(
+        sixd.ModelError, match="test: 'sheet' is a plane on a body that moves, expected it in the world"
+    ):
+        bounds_of(moving)
+
+
 def test_common_joints_do_not_count():
     """Bodies that a base carries do not move relative to each other when it moves."""
     model = with_balls(sixd.zoo.planar(3))

@@ -2,7 +2,8 @@
 
 A piece of an edge is free if every pair, in the middle of the piece, is farther apart than the clearance by more than
 it can move within half of the piece. Pieces that are not are divided; at a piece whose motion is below the resolution,
-or whose middle is nearer than the clearance, the edge ends.
+or whose middle is nearer than the clearance, the edge ends. Near the ends of a path, which may touch something, the
+resolution is finer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sixd.spatial.scalar import Array
 _AT_ONCE = 4096  # pieces: arrays of motions of a panda's hulls take some 10 MB
 _PARTS = 8  # a piece is divided into at most so many
 _COARSE = 1 / 32  # of an edge: its free part is not searched for in steps shorter than that
+_NEAR = 0.1  # rad or m: so far from an end its own resolution holds
 _LEAST_MOTION = 1e-12  # m: pieces in which nothing moves are not divided
 
 
@@ -57,6 +59,8 @@ class Edges:
     bounds: MotionBounds
     clearance: float
     resolution: float
+    ends: Array  # (k, nq): configurations near which pieces may be as short as the resolution ``finest`` requires
+    finest: float
     checks: int = field(default=0)
 
     def free(self, y: Array, dy: Array) -> Array:
@@ -98,8 +102,10 @@ class Edges:
             gaps, moved = np.hstack([gaps, inside]), np.hstack([moved, slid * pieces.half[:, None]])
         if not gaps.shape[1]:
             return np.zeros(len(q)), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
+        gaps = np.where(np.isnan(gaps), -np.inf, gaps)  # what is unknown is not free
         moves = moved > _LEAST_MOTION
         ratio = np.where(moves, moved / np.maximum(gaps, 1e-9), 0.0)
         blocked = (gaps < 0) & (moves | (gaps < -_LEAST_MOTION))
-        tight = (ratio > 1) & (moved <= self.resolution)
+        near = self.region.distances(at, self.ends).min(axis=1, initial=np.inf) < _NEAR
+        tight = (ratio > 1) & (moved <= np.where(near, self.finest, self.resolution)[:, None])
         return ratio.max(axis=1), np.asarray(blocked.any(axis=1)), np.asarray(tight.any(axis=1))

@@ -58,6 +58,12 @@ class MotionBounds:
         self.radii = np.minimum([solid.bounds[3] for solid in solids.solids], 1e15)
         self.centers = placed[:, 9:]
         self.code: Any = None
+        for solid in solids.solids:
+            if solid.body and not np.isfinite(solid.bounds[3]):
+                raise ModelError(
+                    f"{where}: {solid.name!r} is a plane on a body that moves, expected it in the world: its motion "
+                    f"has no bound. Replace it by a box, or leave its pairs out."
+                )
         if solids.pairs:
             self.code = remember(model, ("motion bounds", solids.key), self._compiled)
 

@@ -149,11 +149,11 @@ def plan_path(
     ends = [region.end(name, q) for name, q in (("q0", q0), ("q1", q1))]
     gaps = PairGaps(_WHERE, model, pairs, placements)
     least = min(_require_clear(gaps, name, q, clearance) for name, q in zip(("q0", "q1"), ends, strict=True))
-    resolution = max(min(resolution, (least - clearance) / 2), _FINEST)
+    finest = max(min(resolution, (least - clearance) / 2), _FINEST)
     bounds = MotionBounds(_WHERE, model, gaps.solids, gaps.placed)
-    edges = Edges(region, gaps, bounds, clearance, resolution)
-    y0, y1 = (region.space.inner(q) for q in ends)
-    search = _PathSearch(edges, y0, y1, rng, started, max_time, max_rounds, shorten)
+    inner = np.array([region.space.inner(q) for q in ends])
+    edges = Edges(region, gaps, bounds, clearance, resolution, inner, finest)
+    search = _PathSearch(edges, inner[0], inner[1], rng, started, max_time, max_rounds, shorten)
     with Progress(f"{_WHERE} {model.name}", 1.0, progress) as bar:
         path, reason, nodes = search.run(bar)
     found = np.zeros((0, model.nq))
