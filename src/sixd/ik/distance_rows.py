@@ -41,15 +41,20 @@ def distance_rows(
         return DistanceRows(np.zeros((n, 0, nv)), np.zeros((n, 0)), np.zeros((n, 0), dtype=int))
     finite = np.asarray(np.isfinite(y).all(axis=1))
     at = np.where(finite[:, None], y, space.inner(np.asarray(space.model.neutral(), dtype=float)))
-    q = np.asarray(space.outer(at), dtype=float)
-    found = distance(gaps.model, q, gaps.names, placements=gaps.placements)
-    G = _in_system(space, at, _rates(gaps, q, found.point_a, found.point_b, found.normal))
+    distances, G = distance_gradients(space, gaps, at)
     speed = np.abs(G) @ fastest
-    away = found.distance - clearance
+    away = distances - clearance
     order = np.argsort(away / np.maximum(speed, 1e-12), axis=1, kind="stable")[:, :MOST_ROWS]
     G = np.take_along_axis(G, order[..., None], axis=1)
     h = np.minimum(-away / dt, _SHARE * speed)
     return DistanceRows(G, np.take_along_axis(h, order, axis=1), order)
+
+
+def distance_gradients(space: Coordinates, gaps: PairGaps, y: Array) -> tuple[Array, Array]:
+    """The distances (n, pairs) and their derivatives (n, pairs, nv) with respect to the system's velocity."""
+    q = np.asarray(space.outer(y), dtype=float)
+    found = distance(gaps.model, q, gaps.names, placements=gaps.placements)
+    return found.distance, _in_system(space, y, _rates(gaps, q, found.point_a, found.point_b, found.normal))
 
 
 def _rates(gaps: PairGaps, q: Array, point_a: Array, point_b: Array, normal: Array) -> Array:

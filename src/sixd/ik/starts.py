@@ -21,6 +21,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 _FIRST, _LEAST = 128, 2  # configurations of the first block, and of the last ones
+_RANKED = 512  # starts that are put in order
 _BLOCK = 4096  # samples that are compared with a block at once
 _LAST = "starts of the last inverse kinematics"
 
@@ -59,22 +60,21 @@ class Starts:
                 chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
         return self.table[block][chosen]
 
-    def ranked(self, targets: list[Array], first: int, count: int) -> Array:
-        """The starts (n, count, nq) of all attempts that follow the ``first`` nearest to targets (n, …), in order.
+    def ranked(self, targets: list[Array]) -> Array:
+        """The numbers (n, k) of up to 512 starts of all attempts, those nearest to targets (n, …) first.
 
-        Fewer if there are no more; in the order of the table for targets without poses or positions.
+        In the order of the table for targets without poses or positions.
         """
-        n, last = len(targets[0]), min(first + count, len(self.table))
+        n, features = len(targets[0]), self.features[:_RANKED]
         if not self.near:
-            return np.broadcast_to(self.table[first:last], (n, max(last - first, 0), self.table.shape[1]))
-        chosen = np.empty((n, max(last - first, 0)), dtype=int)
+            return np.broadcast_to(np.arange(len(features)), (n, len(features)))
+        order = np.empty((n, len(features)), dtype=np.int32)
         for begin in range(0, n, _BLOCK):
             part = slice(begin, min(begin + _BLOCK, n))
             wanted = np.hstack([self._target_features(k, targets[k][part]) for k in self.near])
             # by sums of its own for each sample: the order must not depend on the others
-            cost = np.einsum("nk,mk->nm", wanted, self.features)
-            chosen[part] = cost.argsort(axis=1, kind="stable")[:, first:last]
-        return self.table[chosen]
+            order[part] = np.einsum("nk,mk->nm", wanted, features).argsort(axis=1, kind="stable")
+        return order
 
     # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), minus what is the same for all starts ---------------
 
