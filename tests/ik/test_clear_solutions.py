@@ -118,3 +118,25 @@ def test_reduced_models_are_refused():
         sixd.inverse_kinematics(model, "lower", np.zeros(3), clearance=0.1)
     with pytest.raises(sixd.ModelError, match="is in reduced coordinates, expected a sixd.Model"):
         sixd.differential_ik(model, np.zeros(3), {"lower": np.zeros(3)}, clearance=0.1)
+
+
+def test_other_arguments():
+    """Without restarts, in float32, and for targets without a position."""
+    model, placements, targets = problem(1, 10)
+    options = {"clearance": CLEARANCE, "placements": placements}
+    q0 = np.array([0.1, 0.5, 0.1, 0.5])
+    one = sixd.inverse_kinematics(model, "tip", targets, q0=q0, restarts=0, **options)
+    assert sixd.min_distance(model, one.q[one.success], placements=placements).min() >= CLEARANCE - 1e-9
+    single = sixd.inverse_kinematics(model, "tip", targets.astype(np.float32), **options)
+    assert single.q.dtype == np.float32
+    assert single.success.mean() > 0.8
+    # 1e-6 m: the rounding of q in float32
+    least = sixd.min_distance(model, single.q[single.success].astype(float), placements=placements).min()
+    assert least >= CLEARANCE - 1e-6
+    ways = sixd.inverse_kinematics(model, "tip", sixd.Direction([[0, 0, -1.0], [1.0, 0, 0]]), **options)
+    assert ways.success.all()
+    assert sixd.min_distance(model, ways.q, placements=placements).min() >= CLEARANCE - 1e-9
+    nothing = sixd.inverse_kinematics(model, "tip", np.zeros((0, 3)), **options)
+    assert nothing.q.shape == (0, 4)
+    nan = sixd.inverse_kinematics(model, "tip", np.array([targets[0], np.full(3, np.nan)]), **options)
+    assert nan.success.tolist() == [True, False]
