@@ -50,7 +50,7 @@ PAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "sixd.simulation.gradients",
         ),
     ),
-    ("frames", "Frames, inverse kinematics", ("sixd.api.frames", "sixd.ik")),
+    ("frames", "Frames, inverse kinematics, paths", ("sixd.api.frames", "sixd.ik", "sixd.planning")),
     ("constraints", "Constraints", ("sixd.constraints", "sixd.model.constraint", "sixd.api", "sixd.algorithms")),
     ("equations", "Equations", ("sixd.symbolic",)),
     (

@@ -61,6 +61,8 @@ io.mjcf.writer                         to_mjcf
 io.urdf.writer                         to_urdf
 model                                  Constraint Cylindrical Fixed Free Helical Joint Mimic Model ModelBuilder Planar
 model                                  Prismatic RackAndPinion Revolute Shape Spherical Universal
+planning.clearances                    MotionClearance clearance
+planning.paths                         PlannedPath plan_path
 runtime.cache                          cache_info clear_cache
 runtime.threads                        get_num_threads set_num_threads
 simulation.ensemble.draws              grid

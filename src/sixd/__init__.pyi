@@ -145,6 +145,10 @@ from sixd.model import Revolute as Revolute
 from sixd.model import Shape as Shape
 from sixd.model import Spherical as Spherical
 from sixd.model import Universal as Universal
+from sixd.planning.clearances import MotionClearance as MotionClearance
+from sixd.planning.clearances import clearance as clearance
+from sixd.planning.paths import PlannedPath as PlannedPath
+from sixd.planning.paths import plan_path as plan_path
 from sixd.runtime.cache import cache_info as cache_info
 from sixd.runtime.cache import clear_cache as clear_cache
 from sixd.runtime.threads import get_num_threads as get_num_threads
@@ -239,12 +243,14 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "ModelWarning",
+    "MotionClearance",
     "Motor",
     "NewtonEuler",
     "Orientation",
     "OutOfRangeError",
     "Pfaffian",
     "Planar",
+    "PlannedPath",
     "Prismatic",
     "RackAndPinion",
     "RayHits",
@@ -289,6 +295,7 @@ __all__ = [
     "check",
     "christoffel",
     "clear_cache",
+    "clearance",
     "collision_pairs",
     "compare",
     "compile",
@@ -359,6 +366,7 @@ __all__ = [
     "operational_inertia",
     "picture",
     "placement",
+    "plan_path",
     "point",
     "point_forces",
     "pose",

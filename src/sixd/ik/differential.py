@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,18 @@ from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.ik.coordinates import Coordinates
 from sixd.ik.targets import WORLD, CenterOfMass, read_weights, shape_of
 from sixd.model.manifold import require_unit_quaternions
+from sixd.model.model import Model
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import Argument, prepare
 from sixd.simulation.arguments import nonnegative, positive
 from sixd.spatial.scalar import Array, require_scalars
 
+if TYPE_CHECKING:
+    from sixd.ik.distance_rows import DistanceRows
+
 UNLIMITED = 1e3  # rad/s or m/s: of joints without a limit of velocity
 LEAST_DAMPING = 1e-6  # parts of a weight: its square is 1e4 times the rounding of J's
+VIOLATION = 1e-5  # m/s, of the clearance: what the updates of multipliers leave
 _FRAMES = ("body", "aligned", "world")
 
 
@@ -32,7 +37,8 @@ class DifferentialIK(NamedTuple):
 
     qd : (…, nv), within the limits.
     residual : (…), the remaining weighted error, √Σ w²(J qd - v*)² over all targets [m/s and rad/s].
-    success : (…), whether the bounded problem was solved; False where an argument is NaN.
+    success : (…), whether the bounded problem was solved; False where an argument is NaN, or where no velocity within
+        the limits keeps the clearance.
     """
 
     qd: Array
@@ -55,6 +61,9 @@ def differential_ik(
     velocity_limits: Any = True,
     dt: float = 0.01,
     locked: Any = (),
+    clearance: float | None = None,
+    pairs: Any = None,
+    placements: Mapping[str, Any] | None = None,
 ) -> DifferentialIK:
     """Joint velocities that move frames as wanted, as far as limits allow: one step of a kinematic controller.
 
@@ -74,6 +83,10 @@ def differential_ik(
         them within ``dt`` [s]; a joint beyond a limit returns.
     velocity_limits : True for the model's, False for none, or a number or (nv,); at most 1000 rad/s or m/s.
     locked : names of joints that do not move.
+    clearance : the least distance of pairs of collision shapes [m], None to ignore collisions: n·J qd ≥ -(distance -
+        clearance) / dt for the 12 pairs that could reach it first. Pairs that are nearer move apart, at most at half of
+        the speed that velocity limits allow. Velocities are linear in dt: a short one keeps the clearance better.
+    pairs, placements : which pairs, and where shapes are, with poses (4, 4): as for ``plan_path``.
 
     Returns
     -------
@@ -131,14 +144,42 @@ def differential_ik(
     goals, configurations = rows[: len(rates)], [space.inner(x) for x in rows[len(rates) :]]
     lower, upper = space.limits(limits)
     fastest = _velocity_bounds(space, velocity_limits, dofs)
+    near = (
+        None if clearance is None else _near_pairs(space, configurations[0], clearance, pairs, placements, fastest, dt)
+    )
+    own = dtype if near is None else "float64"  # penalties of inequalities are lost in the rounding of float32
     shared = [*weights.values(), lower, upper, fastest, *(np.array(x) for x in numbers.values())]
-    code = compiled_velocities(space.system, rates, posture is not None, dtype)
-    empty = [np.zeros((n, space.system.nv), dtype), np.zeros(n, dtype), np.zeros(n, dtype)]
-    inputs = [*empty, *configurations, *goals, *(np.asarray(x, dtype)[None] for x in shared)]
+    code = compiled_velocities(space.system, rates, posture is not None, own, 0 if near is None else near.h.shape[1])
+    empty = [np.zeros((n, space.system.nv), own), np.zeros(n, own), np.zeros(n, own)]
+    inputs = [np.asarray(x, own) for x in (*empty, *configurations, *goals)] + [
+        np.asarray(x, own)[None] for x in shared
+    ]
+    if near is not None and near.h.shape[1]:
+        inputs += [near.G, near.h]
     qd, residual, solved = code(np.ones(1), inputs) if n else empty
-    outer = space.outer_velocity(configurations[0], qd)
+    outer = space.outer_velocity(np.asarray(configurations[0], own), qd).astype(dtype, copy=False)
     success = (solved == 1) & np.isfinite(qd).all(axis=1)
-    return DifferentialIK(outer.reshape(*batch, model.nv), residual.reshape(batch)[()], success.reshape(batch)[()])
+    if near is not None:
+        success &= near.violation(np.nan_to_num(qd)) <= VIOLATION
+    return DifferentialIK(
+        outer.reshape(*batch, model.nv),
+        residual.astype(dtype, copy=False).reshape(batch)[()],
+        success.reshape(batch)[()],
+    )
+
+
+def _near_pairs(
+    space: Coordinates, y: Array, clearance: Any, pairs: Any, placements: Any, fastest: Array, dt: float
+) -> DistanceRows:
+    """The rows of the clearance at configurations y (n, nq) of the system."""
+    from sixd.collision.pair_gaps import PairGaps
+    from sixd.ik.distance_rows import distance_rows
+
+    least = nonnegative(space.where, "clearance", clearance, "m")
+    if not isinstance(space.model, Model):
+        raise ModelError(f"{space.where}: {space.model.name!r} is in reduced coordinates, expected a sixd.Model.")
+    gaps = PairGaps(space.where, space.model, pairs, placements)
+    return distance_rows(space, gaps, np.asarray(y, dtype=float), least, dt, fastest)
 
 
 def _read_rates(where: str, model: System, targets: Any, expressed_in: str) -> tuple[Any, list[Argument]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,9 @@ def inverse_kinematics(
     restarts: int = RESTARTS,
     tol: float | None = None,
     seed: Any = 0,
+    clearance: float | None = None,
+    pairs: Any = None,
+    placements: Mapping[str, Any] | None = None,
 ) -> InverseKinematics:
     """Configurations that bring a frame to a target, or several frames to theirs, for thousands of targets at once.
 
@@ -81,6 +85,9 @@ def inverse_kinematics(
     restarts : how many times a sample starts again, elsewhere, before it gives up.
     tol : the residual [m and rad] that counts as success; 1e-6, in float32 1e-4.
     seed : of the initial guesses: a number, or a NumPy generator. Equal seeds give equal results.
+    clearance : the least distance of pairs of collision shapes [m]: solutions that are nearer are no success. None
+        ignores collisions. Not together with ``path``.
+    pairs, placements : which pairs, and where shapes are, with poses (4, 4): as for ``plan_path``.
 
     Returns
     -------
@@ -91,7 +98,9 @@ def inverse_kinematics(
     Levenberg–Marquardt on the configuration manifold, in compiled code, with steps within the bounds. A target that
     cannot be reached ends at a local minimum of the residual, the best of all attempts, with success False. Mimic
     joints and couplings hold exactly, closed loops to 1e-10; other constraints do not restrict configurations. NaN in
-    a target gives NaN in its sample. The result of a sample does not depend on the others. Collisions are ignored.
+    a target gives NaN in its sample. The result of a sample does not depend on the others. With ``clearance``, samples
+    whose solution is too near try other starts, in batches, and then move away from what is nearest. If all fail, the
+    result is the solution with the largest distance, with success False and a small residual.
 
     >>> import numpy as np, sixd
     >>> arm = sixd.zoo.panda_arm()
@@ -101,6 +110,7 @@ def inverse_kinematics(
     (True, True)
     """
     # imported when needed: it takes as long as the rest of this folder
+    from sixd.ik.clear_solutions import read_clearance
     from sixd.ik.iteration import IKProblem
     from sixd.ik.search import Search, nothing
     from sixd.ik.starts import known_starts
@@ -120,6 +130,7 @@ def inverse_kinematics(
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     seed = _seed(where, seed)
     samples = _read_samples(where, space, wanted, q0, posture, path)
+    keep = None if clearance is None else read_clearance(where, space, clearance, pairs, placements, path)
     dtype = samples.dtype
     tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad")
 
@@ -147,6 +158,8 @@ def inverse_kinematics(
         result = search.along(start, samples.targets, starts, restarts, tries, int(chosen))
     else:
         result = search.all(start, starts, restarts, int(chosen))
+    if keep is not None:
+        keep.select(search, result, starts, near if near is not None else start)
     return _result(space, result, samples.batch, dtype)
 
 

@@ -21,6 +21,7 @@ from sixd.model.system import System
 from sixd.spatial.scalar import Array
 
 _FIRST, _LEAST = 128, 2  # configurations of the first block, and of the last ones
+_RANKED = 512  # starts that are put in order
 _BLOCK = 4096  # samples that are compared with a block at once
 _LAST = "starts of the last inverse kinematics"
 
@@ -58,6 +59,22 @@ class Starts:
             with np.errstate(all="ignore"):  # targets that are not finite
                 chosen[part] = (padded @ self.features[block].T)[: len(wanted)].argmin(axis=1)
         return self.table[block][chosen]
+
+    def ranked(self, targets: list[Array]) -> Array:
+        """The numbers (n, k) of up to 512 starts of all attempts, those nearest to targets (n, …) first.
+
+        In the order of the table for targets without poses or positions.
+        """
+        n, features = len(targets[0]), self.features[:_RANKED]
+        if not self.near:
+            return np.broadcast_to(np.arange(len(features)), (n, len(features)))
+        order = np.empty((n, len(features)), dtype=np.int32)
+        for begin in range(0, n, _BLOCK):
+            part = slice(begin, min(begin + _BLOCK, n))
+            wanted = np.hstack([self._target_features(k, targets[k][part]) for k in self.near])
+            # by sums of its own for each sample: the order must not depend on the others
+            order[part] = np.einsum("nk,mk->nm", wanted, features).argsort(axis=1, kind="stable")
+        return order
 
     # features whose product is w²‖p - p*‖² + 2 w²(3 - tr RᵀR*), minus what is the same for all starts ---------------
 

@@ -1,0 +1,121 @@
+"""Collisions as users of Pinocchio write them: its geometry model with coal, a loop of inverse kinematics, and OMPL.
+
+The shapes are sixd's: boxes, spheres, and the same convex hulls.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from typing import Any
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+import sixd
+from benchmarks.cells import Cell
+from benchmarks.contenders.kinematic_loops import Loop
+from benchmarks.robots import file_of
+from benchmarks.tasks import Array
+
+HAS_OMPL = importlib.util.find_spec("ompl") is not None
+
+
+class CoalCell:
+    """A cell as Pinocchio's model and geometry model."""
+
+    def __init__(self, cell: Cell) -> None:
+        whole = pin.buildModelFromUrdf(str(file_of("panda")))
+        q = pin.neutral(whole)
+        locked = [whole.getJointId(name) for name in whole.names if "finger" in name]
+        q[[whole.joints[k].idx_q for k in locked]] = 0.02
+        self.model = pin.buildReducedModel(whole, locked, q)
+        self.data = self.model.createData()
+        self.geometry = pin.GeometryModel()
+        number = {}
+        for c in cell.model.collisions:
+            joint = self.model.getJointId(cell.model.joint_names[c.body - 1]) if c.body else 0
+            T = np.asarray(c.pose, dtype=float)
+            item = pin.GeometryObject(c.name, joint, pin.SE3(T[:3, :3], T[:3, 3]), _coal_shape(c.shape))
+            number[c.name] = self.geometry.addGeometryObject(item)
+        for a, b in cell.pairs:
+            self.geometry.addCollisionPair(pin.CollisionPair(number[a], number[b]))
+        self.collisions = pin.GeometryData(self.geometry)
+
+    def collides(self, q: Array) -> bool:
+        """Return whether any pair overlaps."""
+        return bool(pin.computeCollisions(self.model, self.data, self.geometry, self.collisions, q, True))
+
+    def distance(self, q: Array) -> float:
+        """Return the least distance of all pairs [m]."""
+        k = pin.computeDistances(self.model, self.data, self.geometry, self.collisions, q)
+        return float(self.collisions.distanceResults[k].min_distance)
+
+
+def _coal_shape(shape: sixd.Shape) -> Any:
+    if shape.kind == "box":
+        return coal.Box(*shape.size)
+    if shape.kind == "sphere":
+        return coal.Sphere(*shape.size)
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    points.extend([np.asarray(x, dtype=float) for x in shape.vertices])
+    triangles.extend([coal.Triangle(*map(int, t)) for t in shape.triangles])
+    return coal.Convex(points, triangles)
+
+
+class ClearLoop(Loop):
+    """A loop of inverse kinematics that starts again until its solution keeps a clearance."""
+
+    def __init__(self, cell: CoalCell, frame: str, tolerance: float, clearance: float, restarts: int) -> None:
+        super().__init__(cell.model, frame, tolerance)
+        self.cell, self.clearance, self.restarts = cell, clearance, restarts
+
+    def solve(self, target: Any) -> Array | None:
+        """The configuration of one pose, or None."""
+        for attempt in range(self.restarts + 1):
+            q = self.attempt(self.start(attempt), target)
+            if q is not None and not self.cell.collides(q) and self.cell.distance(q) >= self.clearance:
+                return q
+        return None
+
+
+def ompl_path(cell: CoalCell, q0: Array, q1: Array, seconds: float, resolution: float) -> tuple[Array | None, float]:
+    """Return the waypoints of OMPL's RRT-Connect, simplified by its defaults, or None; and the time [s].
+
+    ``resolution``: the step in which it checks edges, as a part of the diagonal of the joints' ranges.
+    """
+    from ompl import base, geometric, util
+
+    util.setLogLevel(util.LogLevel.LOG_NONE)
+
+    n = cell.model.nq
+    space, bounds = base.RealVectorStateSpace(n), base.RealVectorBounds(n)
+    for k in range(n):
+        bounds.setLow(k, float(cell.model.lowerPositionLimit[k]))
+        bounds.setHigh(k, float(cell.model.upperPositionLimit[k]))
+    space.setBounds(bounds)
+    setup = geometric.SimpleSetup(space)
+
+    def is_valid(state: Any) -> bool:
+        return not cell.collides(np.array([state[k] for k in range(n)]))
+
+    setup.setStateValidityChecker(is_valid)
+    information = setup.getSpaceInformation()
+    information.setStateValidityCheckingResolution(resolution)
+    ends = []
+    for q in (q0, q1):
+        state = space.allocState()
+        for k in range(n):
+            state[k] = float(q[k])
+        ends.append(state)
+    setup.setStartAndGoalStates(*ends)
+    setup.setPlanner(geometric.RRTConnect(information))
+    started = time.perf_counter()
+    setup.solve(seconds)
+    if not setup.haveExactSolutionPath():
+        return None, time.perf_counter() - started
+    setup.simplifySolution()
+    spent = time.perf_counter() - started
+    states = setup.getSolutionPath().getStates()
+    return np.array([[state[k] for k in range(n)] for state in states]), spent
