@@ -34,10 +34,12 @@ from sixd.trace.stages import Into, Rows, Stages
 
 WRITTEN = {**CLOSED, **ITERATED}  # pairs of kinds, in the order in which they are written
 # what is computed of each pair: the distance, nearest points and normal, (pairs, 10); the same and the gradients of the
-# distances, (pairs, nv); contact points, (pairs, 19); distances alone, (pairs,); or the least distance of all pairs; or
-# that where it is not negative, and any negative number where it is
-DISTANCE, GRADIENT, POINTS, ALONE, LEAST, NEAR = "distance", "gradient", "points", "alone", "least", "near"
-WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, ALONE: 1, LEAST: 1, NEAR: 1}
+# distances, (pairs, nv); contact points, (pairs, 19); distances alone, (pairs,), or the least of them, (); gaps, which
+# are distances where these are not negative, and any negative number where they are, or the least of these
+DISTANCE, GRADIENT, POINTS, ALONE, LEAST = "distance", "gradient", "points", "alone", "least"
+GAPS, NEAR = "gaps", "near"
+WIDTHS = {DISTANCE: 10, GRADIENT: 10, POINTS: 19, ALONE: 1, LEAST: 1, GAPS: 1, NEAR: 1}
+_NO_DEPTHS = (GAPS, NEAR)
 _POSE: Shape = (12,)
 
 
@@ -107,7 +109,7 @@ def pair_recipe(model: Model, solids: SolidPairs, what: str, guard: str, dtype: 
             results["gradients"] = calls.gradients(model, results["pairs"])
         if what in (LEAST, NEAR):
             results["pairs"] = reduce(minimum, results["pairs"].ravel())
-        if what == ALONE:
+        if what in (ALONE, GAPS):
             results["pairs"] = results["pairs"][:, 0]
         names = stages.store(results)
     return Recipe(stages.memory, (), tuple(inputs), tuple(stages.works), (), recorded=names)
@@ -210,7 +212,7 @@ class PairStages:
         problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(x)))[2:], *arrays)
         known = arrays[0], arrays[2], *problem
         states: list[Any] = []
-        for loop in pair.loops[: 1 if self.what == NEAR else None]:
+        for loop in pair.loops[: 1 if self.what in _NO_DEPTHS else None]:
             state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x)), *known)
             needed = stages.part(loop.needed, states[-1]) if states else None
 
@@ -223,11 +225,11 @@ class PairStages:
         def row(a: Array, b: Array, *rest: Any) -> Array:
             count = len(known)
             problem, ends = CorePair(*rest[:count]), list(rest[count:])
-            if self.what == NEAR and len(pair.loops) > 1:  # how deep an overlap is does not matter
+            if self.what in _NO_DEPTHS and len(pair.loops) > 1:  # how deep an overlap is does not matter
                 overlap = where(absolute(overlaps(ends[0]) - 1) < 0.5, 1, 0)
                 ends = [np.array([*ends[0][:-2], overlap, 1]), pair.loops[1].start(problem) * 0]
             nearest = pair.result(problem, ends, a[:9].reshape(3, 3), a[9:])
-            if self.what == NEAR and len(pair.loops) > 1:
+            if self.what in _NO_DEPTHS and len(pair.loops) > 1:
                 nearest = nearest._replace(distance=where(overlap > 0, -_ENDLESS, nearest.distance))
             return self._row(group, nearest, (problem.size_a, a, problem.size_b, b))
 

@@ -10,20 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sixd.body_marks import listening
 from sixd.collision.distances import distance
-from sixd.collision.pair_code import NEAR, _PairStages
+from sixd.collision.pair_code import GAPS, pair_code
 from sixd.collision.pairs import CollisionPairs
 from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
-from sixd.engine.artifact import make_rollout, recipe_key
+from sixd.engine.targets import cpu
 from sixd.errors import ShapeError
-from sixd.gc_pause import PAUSED
-from sixd.model.memo import remember
 from sixd.model.model import Model
-from sixd.slow_work import watched
 from sixd.spatial.scalar import Array
-from sixd.trace.recipe import Recipe
-from sixd.trace.stages import Stages
 
 # m beyond the clearance, up to which distances are exact where edges are checked: 30 queries of a panda among four
 # obstacles take 1.2 s at 0.03, 2.4 s at 0.05, 3.7 s at 0.1; 10 through a window 17, 14 and 20 s
@@ -65,27 +59,10 @@ class PairGaps:
         solids that overlap."""
         if not self.solids.pairs or not len(q):
             return np.zeros((len(q), len(self.solids.pairs)))
-        solids = self.solids
-        run = remember(self.model, ("pair gaps", solids.key), self._compiled)
-        shared = [self.placed, np.minimum(solids.bounds(), 1e16), np.array(min(max(margin, 0.0), 1e15))]
-        shared += [np.asarray(solids.sizes(kind), dtype=float) for kind in solids.kinds]
-        (rows,) = run(np.ones(1), [np.ascontiguousarray(q, dtype=float), *(x[None] for x in shared)])
-        gaps: Array = rows.reshape(len(q), -1)
-        return gaps
-
-    def _compiled(self) -> Any:
-        """Return the code (q, placements, bounds, margin, sizes …) -> gaps (pairs,)."""
-        model, solids, n = self.model, self.solids, len(self.solids.solids)
-        shapes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "placements": (n, 12), "bounds": (n, 4), "margin": ()}
-        shapes |= {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
-        with watched(f"compiling {self.where} for {model.name!r}"), PAUSED:
-            stages = Stages("float64")
-            inputs = {name: stages.input(name, shape) for name, shape in shapes.items()}
-            with listening(stages.graph):
-                gaps = _PairStages(stages, model, solids, NEAR, inputs).pairs("margin")
-            names = tuple(stages.store({"gaps": gaps}))
-            recipe = Recipe(stages.memory, (), tuple(shapes), tuple(stages.works), (), recorded=names)
-            return make_rollout(recipe, recipe_key(recipe, "float64"), NEAR, "gaps", model.name, "float64")
+        code = pair_code(self.where, self.model, self.solids, GAPS, "margin", "float64", cpu)
+        own = self.placed[None], np.full(1, min(max(margin, 0.0), 1e15))
+        (gaps,) = code.run(np.ones(1), [np.ascontiguousarray(q, dtype=float), *own, *code.shared])
+        return np.asarray(gaps).reshape(len(q), -1)
 
     def near(self, q: Array, margin: float) -> Array:
         """Return whether any pair is nearer than ``margin`` (n,) at configurations (n, nq)."""
