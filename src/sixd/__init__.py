@@ -28,10 +28,9 @@ api.frames                             operational_bias operational_inertia pose
 api.linearization                      Linearization linearize
 collision.convex                       convex_collisions
 collision.distances                    ContactPoints Distances contact_points distance distance_derivatives
-collision.distances                    in_collision min_distance
+collision.distances                    in_collision min_distance sample_pairs
 collision.pairs                        CollisionPairs collision_pairs
 collision.rays                         RayHits raycast
-collision.sampling                     sample_pairs
 constraints.functions                  Coupling Holonomic Pfaffian
 constraints.loop                       Distance Loop
 constraints.rolling                    KnifeEdge Rolling RollingSphere

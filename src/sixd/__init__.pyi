@@ -65,11 +65,11 @@ from sixd.collision.distances import distance as distance
 from sixd.collision.distances import distance_derivatives as distance_derivatives
 from sixd.collision.distances import in_collision as in_collision
 from sixd.collision.distances import min_distance as min_distance
+from sixd.collision.distances import sample_pairs as sample_pairs
 from sixd.collision.pairs import CollisionPairs as CollisionPairs
 from sixd.collision.pairs import collision_pairs as collision_pairs
 from sixd.collision.rays import RayHits as RayHits
 from sixd.collision.rays import raycast as raycast
-from sixd.collision.sampling import sample_pairs as sample_pairs
 from sixd.constraints.functions import Coupling as Coupling
 from sixd.constraints.functions import Holonomic as Holonomic
 from sixd.constraints.functions import Pfaffian as Pfaffian
