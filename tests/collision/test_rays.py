@@ -88,3 +88,32 @@ def test_bad_rays():
     with pytest.raises(sixd.ShapeError, match="directions has shape"):
         sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0]])
     assert sixd.raycast(arm, [0, 0], np.zeros((0, 3)), np.zeros((0, 3))).distance.shape == (0,)
+
+
+def test_height_fields(rng):
+    """A plane field at a height is a plane: distances of a ball, and rays; other solids have no distance from it."""
+    x, y = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-2, 2, 4))
+    field = sixd.Shape("height_field", (2.0, 4.0, 1.0), heights=0.3 * x + 0.1 * y)
+    slope = np.array([-0.3, -0.1, 1.0]) / np.sqrt(1.1)
+    builder = sixd.ModelBuilder("ball")
+    ball = sixd.Shape("sphere", (0.05,))
+    for name, parent, axis in (("x", "world", "x"), ("y", "x", "y")):
+        builder.add_body(name, parent, sixd.Prismatic(axis), inertia=sixd.point(1.0))
+    builder.add_body("ball", "y", sixd.Prismatic("z"), inertia=sixd.point(1.0), collisions=[ball])
+    model = builder.build().with_collision("world", field, name="field")
+    q = rng.uniform((-0.6, -1.5, -0.1), (0.6, 1.5, 0.4), (40, 3))
+    found = sixd.distance(model, q)
+    expected = (q - np.column_stack([q[:, :2], 0.3 * q[:, 0] + 0.1 * q[:, 1]])) @ slope - 0.05
+    assert_allclose(found.distance[:, 0], expected, rtol=0, atol=1e-12)
+    assert_array_equal(sixd.in_collision(model, q), expected < 0)
+    hits = sixd.raycast(model, q[0], [[0.2, 0.5, 2.0], [3.0, 0, 1]], [[0, 0, -1], [0, 0, -1]], among="field")
+    assert_allclose(hits.distance, [2 - 0.06 - 0.05, np.inf], rtol=1e-12)
+    assert_allclose(hits.normal[0], slope, atol=1e-12)
+    other = model.with_collision("ball", sixd.Shape("box", (0.1, 0.1, 0.1)), name="box")
+    with pytest.raises(sixd.ModelError, match="'field', a height_field, from 'box', a box, is not known"):
+        sixd.distance(other, q, ("field", "*"))
+    with pytest.warns(sixd.ModelWarning, match="distance: 1 pairs of height fields with other shapes"):
+        assert sixd.distance(other, q).pairs == found.pairs
+    large = sixd.Shape("height_field", (1.0, 1.0, 1.0), heights=np.zeros((30, 30)))
+    with pytest.raises(sixd.ModelError, match="841 cells, expected at most 400"):
+        sixd.distance(model.with_collision("world", large, name="large"), q)

@@ -19,7 +19,7 @@ from sixd.algorithms.distance.pairs import CLOSED, ITERATED, iterated
 from sixd.algorithms.distance.vectors import cross
 from sixd.algorithms.kinematics import body_poses, joint_transforms, path, world_transforms
 from sixd.body_marks import listening
-from sixd.collision.solids import PairGroup, SolidPairs, flat_pose, pair_groups
+from sixd.collision.solids import PairGroup, SolidPairs, flat_pose, pair_groups, size_of
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.engine.targets import CodeTarget
 from sixd.gc_pause import PAUSED
@@ -201,7 +201,7 @@ class PairStages:
         function: Callable[..., Nearest] = CLOSED[group.kinds[0][0], group.kinds[1][0]]
 
         def row(*arguments: Array) -> Array:
-            return self._row(group, function(*_unpacked(arguments)), arguments)
+            return self._row(group, function(*_unpacked(group, arguments)), arguments)
 
         return (self.stages.part(row, *arrays),)
 
@@ -209,7 +209,7 @@ class PairStages:
         """Return the row of a pair whose distance is iterated."""
         stages = self.stages
         pair = iterated(group.kinds[0][0], group.kinds[1][0], float(np.finfo(stages.graph.dtype).eps))
-        problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(x)))[2:], *arrays)
+        problem = stages.part(lambda *x: tuple(pair.problem(*_unpacked(group, x)))[2:], *arrays)
         known = arrays[0], arrays[2], *problem
         states: list[Any] = []
         for loop in pair.loops[: 1 if self.what in _NO_DEPTHS else None]:
@@ -242,7 +242,7 @@ class PairStages:
             return np.array([nearest.distance])
         if self.what == POINTS:
             contacts = CONTACTS[group.kinds[0][0], group.kinds[1][0]]
-            manifold = contacts(*_unpacked(arguments), nearest)
+            manifold = contacts(*_unpacked(group, arguments), nearest)
             return np.concatenate([np.ravel(manifold.points), manifold.depths, manifold.normal * sign])
         points = (nearest.point_b, nearest.point_a) if group.swapped else (nearest.point_a, nearest.point_b)
         return np.array([nearest.distance, *points[0], *points[1], *(nearest.normal * sign)])
@@ -321,7 +321,8 @@ def _composed(body: Array, own: Array) -> Array:
     return np.concatenate([np.ravel(E @ own[:9].reshape(3, 3)), body[9:] + E @ own[9:]])
 
 
-def _unpacked(arguments: tuple[Array, ...]) -> tuple[Any, ...]:
+def _unpacked(group: PairGroup, arguments: tuple[Array, ...]) -> tuple[Any, ...]:
     """The arguments of a pair's distance from sizes and placements."""
     size_a, a, size_b, b = arguments[:4]
-    return size_a, a[:9].reshape(3, 3), a[9:], size_b, b[:9].reshape(3, 3), b[9:]
+    sizes = [size_of(kind[0], size) for kind, size in zip(group.kinds, (size_a, size_b), strict=True)]
+    return sizes[0], a[:9].reshape(3, 3), a[9:], sizes[1], b[:9].reshape(3, 3), b[9:]

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.distance.height_field import raycast_height_field
 from sixd.algorithms.distance.raycast import raycast as ray_on_solid
 from sixd.collision.pair_code import placed
 from sixd.collision.selection import Selection
-from sixd.collision.solids import Kind, PairSolid, convex_solids, flat_pose
+from sixd.collision.solids import Kind, PairSolid, convex_solids, flat_pose, size_of
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.geometry.hulls import hull_planes
@@ -181,7 +182,11 @@ def _recipe(model: Model, bodies: tuple[int, ...], kinds: tuple[Kind, ...], rays
 
 def _hit(kind: str, size: Array, frame: Array, line: Array) -> Array:
     """The distance along a ray at which it meets a solid, and the normal there (4,)."""
-    hit = ray_on_solid(kind, size, frame[:9].reshape(3, 3), frame[9:], line[:3], line[3:])
+    arguments = frame[:9].reshape(3, 3), frame[9:], line[:3], line[3:]
+    if kind == "height_field":
+        hit = raycast_height_field(size_of(kind, size), *arguments)
+    else:
+        hit = ray_on_solid(kind, size, *arguments)
     return np.array([hit.distance, *hit.normal])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.distance.pairs import PAIRS
 from sixd.algorithms.distance.supports import bounding_radius
 from sixd.collision.convex import convex_collisions
 from sixd.collision.pairs import CollisionPairs, collision_pairs
@@ -24,6 +25,7 @@ from sixd.spatial.scalar import Array
 
 # numbers of vertices of hulls that share code: a hull with fewer repeats its last vertex
 _VERTICES = (8, 16, 32, 64)
+MOST_CELLS = 400  # of height fields: 170 operations each
 _ENDLESS = ("plane", "height_field")  # kinds without a bounding sphere
 
 Kind = tuple[str, tuple[int, ...]]  # of a solid, and the shape of its array of sizes
@@ -115,10 +117,20 @@ def _solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
     names = pair_names(where, model, pairs)
     wanted = dict.fromkeys(name for pair in names for name in pair)
     convex = _convex(model, wanted)
-    kept = CollisionPairs(pair for pair in names if pair[0] in convex and pair[1] in convex)
+    found = [pair for pair in names if pair[0] in convex and pair[1] in convex]
+    kept = CollisionPairs(pair for pair in found if pairs is not None or _is_known(convex, pair))
+    if len(kept) < len(found):
+        text = f"{len(found) - len(kept)} pairs of height fields with other shapes than spheres are left out."
+        warnings.warn(f"{where}: {text}", ModelWarning, stacklevel=user_level())
     solids = tuple(_solid(convex[name]) for name in wanted if name in convex)
     index = {solid.name: k for k, solid in enumerate(solids)}
     return SolidPairs(solids, tuple((index[a], index[b]) for a, b in kept), kept)
+
+
+def _is_known(shapes: Mapping[str, Collision], pair: tuple[str, str]) -> bool:
+    """Whether the distance of two shapes is known."""
+    a, b = (shapes[name].shape.kind for name in pair)
+    return (a, b) in PAIRS
 
 
 def convex_solids(model: Model, names: Iterable[str]) -> list[PairSolid]:
@@ -151,9 +163,15 @@ def _solid(c: Collision) -> PairSolid:
         size = np.concatenate([vertices, np.repeat(vertices[-1:], count - len(vertices), axis=0)]) - middle
         pose[:3, 3] = pose[:3, 3] + pose[:3, :3] @ middle
     elif shape.kind == "height_field":
-        raise ModelError(
-            f"collision: {c.name!r} is a height field, whose distances from solids are not known. Leave its pairs out."
-        )
+        heights = np.asarray(shape.heights, dtype=float)
+        cells = (heights.shape[0] - 1) * (heights.shape[1] - 1)
+        if cells > MOST_CELLS:
+            raise ModelError(
+                f"collision: {c.name!r} is a height field of {cells} cells, expected at most {MOST_CELLS}, since each "
+                f"is written into the code. Make it coarser, or leave it out."
+            )
+        size = np.concatenate([heights, np.zeros((1, heights.shape[1]))])
+        size[-1, :2] = shape.size[:2]
     else:
         size = np.array(shape.size, dtype=float)
     return PairSolid(c.name, c.body, (shape.kind, size.shape), size, pose, _bounds(shape.kind, size))
@@ -176,6 +194,11 @@ def _bounds(kind: str, size: Array) -> Array:
     return np.append(half, float(bounding_radius(kind, size)))
 
 
+def size_of(kind: str, size: Array) -> Any:
+    """Return the size of a solid as its functions have it, from the array: of a height field the heights, x and y."""
+    return (size[:-1], size[-1][0], size[-1][1]) if kind == "height_field" else size
+
+
 @dataclass(frozen=True)
 class PairGroup:
     """Pairs of the same two kinds: the indices of their first and second solids, and their numbers. ``swapped``: the
@@ -189,10 +212,16 @@ class PairGroup:
 
 
 def pair_groups(solids: SolidPairs, table: Collection[tuple[str, str]]) -> list[PairGroup]:
-    """Return the pairs by their kinds, in the order in which a table has these."""
+    """Return the pairs by their kinds, in the order in which a table has these; raise ModelError for others."""
     members: dict[tuple[tuple[Kind, Kind], bool], list[int]] = {}
     for number, (i, j) in enumerate(solids.pairs):
         a, b = solids.solids[i].kind, solids.solids[j].kind
+        if (a[0], b[0]) not in table and (b[0], a[0]) not in table:
+            one, two = solids.names[number]
+            raise ModelError(
+                f"collision: the distance of {one!r}, a {a[0]}, from {two!r}, a {b[0]}, is not known. Leave the pair "
+                f"out by pairs=, or use other shapes; height fields have distances from spheres alone."
+            )
         swapped = (a[0], b[0]) not in table or (a[0] == b[0] and b[1] < a[1])
         members.setdefault(((b, a) if swapped else (a, b), swapped), []).append(number)
     groups = []
