@@ -130,7 +130,7 @@ def test_arm_against_mujoco(name, rng):
     model = robots.quiet_load(robots.FIVE[name]).without_passive()
     if name == "panda":
         model = model.lock({"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0})
-    head, tag, rest = sixd.to_urdf(dataclasses.replace(model, visuals=())).partition(">")
+    head, tag, rest = sixd.to_urdf(dataclasses.replace(model, visuals=(), collisions=())).partition(">")
     extra = '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="false"/></mujoco>'
     start_of, robot, body = (head + tag + rest).partition("<robot ")
     opening, end, body = body.partition(">")
