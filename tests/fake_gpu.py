@@ -64,6 +64,18 @@ class Array:
     def __add__(self, x):
         return type(self)(self.data + x.data)
 
+    def __sub__(self, x):
+        return type(self)(self.data - x.data)
+
+    def __invert__(self):
+        return type(self)(~self.data)
+
+    def __ge__(self, x):
+        return type(self)(self.data >= x)
+
+    def sum(self, axis):
+        return type(self)(self.data.sum(axis))
+
     def __gt__(self, x):
         return type(self)(self.data > x)
 

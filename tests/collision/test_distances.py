@@ -176,7 +176,16 @@ def test_bad_input(arm, states):
     q[4, 2] = np.nan
     found = sixd.distance(arm, q)
     assert_array_equal(found.distance[5], sixd.distance(arm, states).distance[5])
-    assert np.isnan(found.distance[4]).any()
+    assert np.isnan(found.distance[4]).all()
+    assert np.isnan(sixd.min_distance(arm, q)[4])
+    assert sixd.in_collision(arm, q)[4]  # what is not known is not free
+    assert sixd.in_collision(arm, q, margin=-10.0).sum() == 1
+    with pytest.raises(sixd.ShapeError, match="no pose"):
+        sixd.distance(arm, states, placements={"obstacle box": np.full((4, 4), np.nan)})
+    with pytest.raises(sixd.ScalarTypeError, match="a tuple of tuples, expected a list of pairs"):
+        sixd.distance(arm, states, (("link box", "floor"), ("link cone", "floor")))
+    with pytest.raises(ValueError, match="read-only"):
+        arm.collisions[0].pose[0, 3] = 1.0
 
 
 def test_pairs_that_differ_by_sizes_alone():

@@ -87,6 +87,13 @@ def test_bad_rays():
         sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0, 0]], among="bal")
     with pytest.raises(sixd.ShapeError, match="directions has shape"):
         sixd.raycast(arm, [0, 0], [[0, 0, 0]], [[1, 0]])
+    lost = sixd.raycast(arm, [[0, 0], [np.nan, 0]], [[5, 0, 0], [np.nan, 0, 0]], [[-1, 0, 0], [1, 0, 0]])
+    assert_array_equal(np.isnan(lost.distance), [[False, True], [True, True]])
+    flat = arm.with_collision("world", sixd.Shape("hull", vertices=[[1, -1, -1], [1, 1, -1], [1, 0, 2]]), name="flat")
+    flat = flat.with_collision("world", sixd.Shape("hull", vertices=[[0, 0, 0], [0, 0, 1]]), name="line")
+    hits = sixd.raycast(flat, [0, 0], [[3, 0, 0], [3, 5, 0]], [[-1, 0, 0], [-1, 0, 0]])
+    assert_allclose(hits.distance, [2, np.inf])
+    assert_allclose(np.abs(hits.normal[0]), [1, 0, 0], atol=1e-12)
     assert sixd.raycast(arm, [0, 0], np.zeros((0, 3)), np.zeros((0, 3))).distance.shape == (0,)
 
 

@@ -90,7 +90,7 @@ def test_trajectories_and_figures(tmp_path):
     [
         (
             np.zeros((3, 2)),
-            r"motion has shape \(3, 2\) of float64, expected a Trajectory, or configurations \(…, n, 4\)",
+            r"motion has shape \(3, 2\) of float64, expected a Trajectory, a PlannedPath, or configurations \(…, n, 4\)",
         ),
         (np.zeros(4), r"motion has shape \(4,\)"),
         (np.full((2, 4), np.nan), "motion has values that are not finite"),

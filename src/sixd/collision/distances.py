@@ -170,13 +170,17 @@ def in_collision(
 ) -> Any:
     """Whether any pair is nearer than ``margin`` [m], (…) bool; arguments as for ``distance``.
 
+    Where q is NaN the result is True. Pairs with GJK's algorithm count as touching when they are nearer than about 1e-6
+    of their size; ``distance`` is more accurate there.
+
     Pairs whose bounding spheres or boxes are farther apart than the margin are left out.
     """
     run = PairQuery("in_collision", model, q, pairs, placements)
     require_scalars("in_collision: margin", margin)
     if not isinstance(margin, (int, float, np.integer, np.floating)) or not math.isfinite(margin):
         raise ScalarTypeError(f"in_collision: margin is {margin!r}, expected a finite number [m].")
-    return (run.results(NEAR if margin >= 0 else LEAST, "margin", float(margin))[0] < margin)[()]
+    least = run.results(NEAR if margin >= 0 else LEAST, "margin", float(margin))[0]
+    return (~(least >= margin))[()]
 
 
 # sampled pairs -----------------------------------------------------------------------------------

@@ -124,13 +124,26 @@ class PairQuery:
         if library.on_gpu:
             placed = [library.upload(like, x) for x in placed]
         results = code.run(np.ones(1), [self.q, *placed, *self.more, *code.shared_on(library, like, number)])
+        finite = self._finite()
+        if finite is not None:
+            nan = [library.full(like, x.shape, np.nan) for x in results]
+            rows = [finite.reshape((self.count, *[1] * (x.ndim - 1))) for x in results]
+            results = [library.choose(*each) for each in zip(rows, results, nan, strict=True)]
         return [x.reshape((*self.batch, *x.shape[2:])) for x in results]
+
+    def _finite(self) -> Any:
+        """Return where q is finite (rows,), None if it is everywhere: comparisons with NaN choose any branch."""
+        total = self.q.sum(-1)
+        finite = (total - total) >= 0
+        return None if not self.library.on_gpu and finite.all() else finite
 
 
 def _require_poses(where: str, name: str, T: Array) -> None:
     """Raise unless these are poses (…, 4, 4)."""
     R = np.asarray(T, dtype=float)[..., :3, :3]
-    good = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) < 1e-5 and (np.linalg.det(R) > 0).all()
+    finite = np.isfinite(np.asarray(T, dtype=float)).all()
+    square = finite and np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) < 1e-5
+    good = square and (np.linalg.det(R) > 0).all()
     if not good or np.abs(np.asarray(T, dtype=float)[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 0:
         raise ShapeError(
             f"{where}: the placement of {name!r} is no pose, expected (…, 4, 4) with a rotation matrix and the last "

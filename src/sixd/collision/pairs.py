@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from sixd.collision.selection import Selection, mechanisms
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.model.model import Model, require_model
@@ -70,6 +72,8 @@ def collision_pairs(model: Model, among: Any = None) -> CollisionPairs:
     (4, 3)
     """
     require_model("collision_pairs", model)
+    if isinstance(among, np.ndarray):
+        among = [tuple(item) if isinstance(item, list) else item for item in among.tolist()]
     if among is None:
         return _named(model, _tested(model, lambda i, j: True))
     selection = Selection(model)
@@ -117,6 +121,11 @@ def _within_mechanisms(model: Model) -> Iterator[tuple[int, int]]:
 
 def _between(model: Model, selection: Selection, one: Any, two: Any) -> list[tuple[int, int]]:
     """Return the pairs of a shape of ``one`` and a shape of ``two``, in this order."""
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        raise ScalarTypeError(
+            f"collision_pairs: among is {(one, two)!r}, a tuple of tuples, expected a list of pairs: [{one!r}, "
+            f"{two!r}]."
+        )
     a, b = (
         {i for term in (side if isinstance(side, (list, tuple)) else [side]) for i in selection.of(term)}
         for side in (one, two)

@@ -36,7 +36,7 @@ _LEAST = 1e-12  # lengths of directions below which a ray has none
 class RayHits:
     """Where rays meet collision shapes first; the leading dimensions … are those of the batch.
 
-    distance : (…, r) [m] along each ray; infinite where it meets nothing.
+    distance : (…, r) [m] along each ray; infinite where it meets nothing, NaN where q or the ray is.
     normal : (…, r, 3), the outward unit normal of the surface there, in the world; zeros where the ray meets nothing.
     shape : (…, r), the index in ``names`` of the shape that is met; -1 for none.
     names : of the shapes.
@@ -103,6 +103,9 @@ def raycast(model: Model, q: Any, origins: Any, directions: Any, *, among: Any =
     (rows,) = code(np.ones(1), [*flat, *(np.asarray(x, dtype)[None] for x in shared)])
     rows = rows.reshape(*shape, 5)
     missed = rows[..., 4] < -0.5
+    known = np.isfinite(flat[0]).all(axis=-1)[:, None] & np.isfinite(flat[1]).all(axis=-1)
+    rows = np.where(known.reshape(*shape, 1), rows, [np.nan, 0, 0, 0, -1]).astype(dtype)
+    missed = missed & known.reshape(shape)
     return RayHits(np.where(missed, np.inf, rows[..., 0]), rows[..., 1:4], rows[..., 4].astype(int), names)
 
 

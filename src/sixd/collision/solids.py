@@ -150,7 +150,7 @@ def _solid(c: Collision) -> PairSolid:
     """Return a shape as arrays."""
     shape, pose = c.shape, np.array(c.pose, dtype=float)
     if shape.kind == "hull":
-        vertices = np.asarray(shape.vertices, dtype=float)
+        vertices = np.asarray(shape.vertices, dtype=float) * shape.scale
         if len(vertices) > _VERTICES[-1]:
             from sixd.geometry.hulls import convex_hull
 

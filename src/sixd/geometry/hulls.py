@@ -77,12 +77,29 @@ def convex_hull(shape: Shape, *, most: int | None = MOST_VERTICES) -> Hull:
 
 def hull_planes(vertices: Array) -> Array:
     """Return the planes (m, 4) of the faces of the convex hull of vertices (n, 3): n·x ≤ d inside, each (n, d)."""
-    _, solid = _extreme(np.unique(np.asarray(vertices, dtype=float), axis=0))
+    points, solid = _extreme(np.unique(np.asarray(vertices, dtype=float), axis=0))
     if solid is None:
-        raise ModelError("hull_planes: the vertices are in one plane, expected a solid.")
+        return _polygon_planes(points)
     planes: Array = solid.equations * [1, 1, 1, -1]
     _, first = np.unique(planes.round(12), axis=0, return_index=True)  # triangles of one face
     return planes[np.sort(first)]
+
+
+def _polygon_planes(points: Array) -> Array:
+    """Return the planes of a flat hull with corners in order: both sides, and those of its edges; of a line or a point,
+    which rays do not meet, a plane that nothing is behind."""
+    if len(points) < 3:
+        return np.array([[0.0, 0.0, 1.0, -np.inf]])
+    n = np.cross(points[1] - points[0], points[2] - points[0])
+    n = n / np.linalg.norm(n)
+    middle, sides = points.mean(axis=0), [n, -n]
+    offsets = [n @ middle, -(n @ middle)]
+    for a, b in zip(points, np.roll(points, -1, axis=0), strict=True):
+        out = np.cross(b - a, n)
+        out = out / np.linalg.norm(out) * (1 if out @ (a - middle) > 0 else -1)
+        sides.append(out)
+        offsets.append(out @ a)
+    return np.column_stack([np.array(sides), offsets])
 
 
 def hull_mesh(shape: Shape) -> Mesh:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sixd.errors import ModelError, ScalarTypeError, ShapeError, require_known
 from sixd.ik.coordinates import Coordinates
-from sixd.ik.targets import WORLD, CenterOfMass, read_weights, shape_of
+from sixd.ik.targets import WORLD, CenterOfMass, read_weights, require_clearance, shape_of
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model
 from sixd.model.system import System, require_system
@@ -109,6 +109,7 @@ def differential_ik(
     where = "differential_ik"
     require_system(where, model, q, targets)
     space = Coordinates(where, model)
+    require_clearance(where, clearance, pairs, placements)
     require_known(f"{where}: expressed_in", "choice", expressed_in, _FRAMES)
     rates, arguments = _read_rates(where, model, targets, expressed_in)
     weights = read_weights(where, weights, targets)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sixd.errors import ScalarTypeError, ShapeError, SimulationWarning
 from sixd.ik.coordinates import Coordinates
-from sixd.ik.targets import Wanted, read_targets
+from sixd.ik.targets import Wanted, read_targets, require_clearance
 from sixd.model.manifold import read_generator, require_unit_quaternions
 from sixd.model.system import System, require_system
 from sixd.runtime.batch import prepare
@@ -130,6 +130,7 @@ def inverse_kinematics(
         raise ScalarTypeError(f"{where}: path is {path!r}, expected True or False.")
     seed = _seed(where, seed)
     samples = _read_samples(where, space, wanted, q0, posture, path)
+    require_clearance(where, clearance, pairs, placements)
     keep = None if clearance is None else read_clearance(where, space, clearance, pairs, placements, path)
     dtype = samples.dtype
     tolerance = TOLERANCE[dtype] if tol is None else positive(where, "tol", tol, "m and rad")

@@ -256,3 +256,13 @@ def _pair(where: str, value: Any) -> Array:
             f"{{frame: weight}}."
         )
     return np.array(pair, float)
+
+
+def require_clearance(where: str, clearance: Any, pairs: Any, placements: Any) -> None:
+    """Raise if pairs or placements are passed without a clearance, for which alone they count."""
+    for name, value in (("pairs", pairs), ("placements", placements)):
+        if clearance is None and value is not None:
+            raise ScalarTypeError(
+                f"{where}: {name} is passed without clearance, expected both: collisions are ignored unless clearance "
+                f"is a distance [m], 0 included."
+            )

@@ -169,14 +169,18 @@ class ModelBuilder:
         degrees = None if self.is_of_file else validate.in_degrees(joint, values["lower"], values["upper"])
         if degrees is not None:
             warnings.warn(f"{where}: {degrees}.", ModelWarning, stacklevel=2)
+        items = [collisions] if isinstance(collisions, Shape) else collisions or ()
+        shapes = [item if isinstance(item, (tuple, list)) and len(item) == 2 else (item,) for item in items]
+        for shape in shapes:  # before anything is added
+            validate.require_solid(where, shape[0])
         body = MASSLESS if inertia is None else inertia.moved(link) if link_pose is not None else inertia
         number = len(self.entries)
         self.entries.append(PendingBody(name, base.body, joint, joint_name, base.pose, body, values))
         self.joint_numbers[joint_name] = number
         self.frames[f"joint:{joint_name}"] = Frame(number, np.eye(4), parent)
         self.frames[name] = Frame(number, link, f"joint:{joint_name}")
-        for item in [collisions] if isinstance(collisions, Shape) else collisions:
-            self.add_collision(name, *(item if isinstance(item, (tuple, list)) and len(item) == 2 else (item,)))
+        for shape in shapes:
+            self.add_collision(name, *shape)
 
     def add_frame(self, name: str, parent: str, placement: ArrayLike | None = None) -> None:
         """Add a named frame at ``placement`` (4, 4) in the frame of a body, or of another frame."""

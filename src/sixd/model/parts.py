@@ -175,6 +175,11 @@ class Collision:
     paired: tuple[str, ...] = ()
     with_parent: bool = False
 
+    def __post_init__(self) -> None:
+        pose = np.array(self.pose)
+        pose.flags.writeable = False  # compiled code holds its numbers
+        object.__setattr__(self, "pose", pose)
+
 
 def all_shapes(model: Any) -> list[Visual | Collision]:
     """Return the shapes of a model to draw, then those for collisions."""

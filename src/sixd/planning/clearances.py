@@ -15,6 +15,7 @@ from sixd.errors import ModelError, ShapeError
 from sixd.model.manifold import require_unit_quaternions
 from sixd.model.model import Model, require_model
 from sixd.planning.motion_bounds import MotionBounds
+from sixd.planning.paths import PlannedPath
 from sixd.simulation.arguments import positive
 from sixd.spatial.scalar import Array
 from sixd.trajectory.trajectory import Trajectory
@@ -139,11 +140,11 @@ def clearance(
 
 def _records(model: Model, motion: Any) -> tuple[Array, Array]:
     """Return the configurations (…, n, nq) of a motion and its times (n,)."""
-    array = np.asarray(motion.q if isinstance(motion, Trajectory) else motion)
-    if array.dtype.kind not in "fiu" or array.ndim < 2 or array.shape[-1] != model.nq:
+    array = np.asarray(motion.q if isinstance(motion, (Trajectory, PlannedPath)) else motion)
+    if array.dtype.kind not in "fiu" or array.ndim < 2 or array.shape[-1] != model.nq or not array.size:
         raise ShapeError(
-            f"{_WHERE}: motion has shape {array.shape} of {array.dtype}, expected a Trajectory, or configurations "
-            f"(…, n, {model.nq}) of model {model.name!r}."
+            f"{_WHERE}: motion has shape {array.shape} of {array.dtype}, expected a Trajectory, a PlannedPath, or "
+            f"configurations (…, n, {model.nq}) of model {model.name!r}."
         )
     q = array.astype(float)
     if not np.isfinite(q).all():

@@ -37,7 +37,7 @@ class PlannedPath:
 
     q : (n, nq), the waypoints, the first and the last as they were passed; (0, nq) without success. Between them the
         path follows the geodesics of ``model.integrate`` and ``difference``: straight lines of most joints. Joints that
-        are coupled by a function follow that: see ``sample``.
+        are coupled by a function follow that: see ``sample``. ``sixd.view(model, (t, path.sample(len(t))))`` shows it.
     success : whether a path was found.
     reason : why not; empty otherwise.
     length : the sum of ‖difference‖ over the waypoints [rad and m].

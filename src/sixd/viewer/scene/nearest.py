@@ -83,7 +83,7 @@ def near_pairs(system: Any, distances: Any, pairs: Any, turn: Array) -> NearPair
             f"view: distances is set, but model {system.name!r} has no collision shapes. Add them by "
             f"model.with_collision(body, shape)."
         )
-    among = pairs if isinstance(pairs, CollisionPairs) else collision_pairs(system, pairs)
+    among = pairs if pairs is None or isinstance(pairs, CollisionPairs) else collision_pairs(system, pairs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         known = distance(system, np.zeros((0, system.nq)), among).pairs  # without shapes whose meshes are missing
