@@ -197,3 +197,16 @@ def test_pairs_that_differ_by_sizes_alone():
         expected = np.sqrt(5) - 0.1 - radius
         assert_allclose(sixd.distance(arm, [0, 0], [(name, "ball")]).distance, expected, rtol=0, atol=1e-12)
         assert_allclose(sixd.min_distance(arm, [0, 0], [(name, "ball")]), expected, rtol=0, atol=1e-12)
+
+
+def test_sampled_pairs_follow_mimic_joints():
+    """Two fingers that move together are always 1 m apart; without the relation they meet."""
+    ball, builder = sixd.Shape("sphere", (0.1,)), sixd.ModelBuilder("gripper")
+    for name, x in (("l", 0.5), ("r", -0.5)):
+        builder.add_body(
+            name, "world", sixd.Prismatic("x"), placement=sixd.placement((x, 0, 0)), inertia=sixd.point(1.0),
+            collisions=[ball], limits=(-1.0, 1.0),
+        )  # fmt: skip
+    free = builder.build()
+    assert sixd.sample_pairs(free) == (("l", "r"),)
+    assert sixd.sample_pairs(free.with_constraints(sixd.Mimic("r", "l", 1.0, 0.0))) == ()

@@ -101,7 +101,7 @@ def test_height_fields(rng):
     """A plane field at a height is a plane: distances of a ball, and rays; other solids have no distance from it."""
     x, y = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-2, 2, 4))
     field = sixd.Shape("height_field", (2.0, 4.0, 1.0), heights=0.3 * x + 0.1 * y)
-    slope = np.array([-0.3, -0.1, 1.0]) / np.sqrt(1.1)
+    tilt = np.array([-0.3, -0.1, 1.0]) / np.sqrt(1.1)
     builder = sixd.ModelBuilder("ball")
     ball = sixd.Shape("sphere", (0.05,))
     for name, parent, axis in (("x", "world", "x"), ("y", "x", "y")):
@@ -110,12 +110,12 @@ def test_height_fields(rng):
     model = builder.build().with_collision("world", field, name="field")
     q = rng.uniform((-0.6, -1.5, -0.1), (0.6, 1.5, 0.4), (40, 3))
     found = sixd.distance(model, q)
-    expected = (q - np.column_stack([q[:, :2], 0.3 * q[:, 0] + 0.1 * q[:, 1]])) @ slope - 0.05
+    expected = (q - np.column_stack([q[:, :2], 0.3 * q[:, 0] + 0.1 * q[:, 1]])) @ tilt - 0.05
     assert_allclose(found.distance[:, 0], expected, rtol=0, atol=1e-12)
     assert_array_equal(sixd.in_collision(model, q), expected < 0)
     hits = sixd.raycast(model, q[0], [[0.2, 0.5, 2.0], [3.0, 0, 1]], [[0, 0, -1], [0, 0, -1]], among="field")
     assert_allclose(hits.distance, [2 - 0.06 - 0.05, np.inf], rtol=1e-12)
-    assert_allclose(hits.normal[0], slope, atol=1e-12)
+    assert_allclose(hits.normal[0], tilt, atol=1e-12)
     other = model.with_collision("ball", sixd.Shape("box", (0.1, 0.1, 0.1)), name="box")
     with pytest.raises(sixd.ModelError, match="'field', a height_field, from 'box', a box, is not known"):
         sixd.distance(other, q, ("field", "*"))

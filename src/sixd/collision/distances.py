@@ -16,7 +16,7 @@ from sixd.collision.pairs import CollisionPairs
 from sixd.collision.rates import differentiable
 from sixd.collision.scalar_pairs import holds_scalars, scalar_distances, scalar_min_distance
 from sixd.errors import ScalarTypeError
-from sixd.model.model import Model
+from sixd.model.model import Model, require_model
 from sixd.spatial.scalar import Array, require_scalars
 
 SAMPLES = 1000
@@ -199,7 +199,8 @@ def sample_pairs(model: Model, pairs: Any = None, *, samples: int = SAMPLES, see
     """Return the pairs of collision shapes that overlap in some random configurations, but not in all.
 
     Pairs that always overlap, as shapes around one joint do, tell nothing; those that never do cost time. The
-    configurations are drawn within the limits of the joints; obstacles are where the model has them.
+    configurations are drawn within the limits of the joints, and mimic joints follow; obstacles are where the model
+    has them.
 
     Parameters
     ----------
@@ -219,5 +220,10 @@ def sample_pairs(model: Model, pairs: Any = None, *, samples: int = SAMPLES, see
     """
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
         raise ScalarTypeError(f"sample_pairs: samples is {samples!r}, expected a whole number of at least 1.")
-    found, count = overlaps_of(model, pairs, np.asarray(model.random_configuration(seed, size=int(samples)), float))
+    require_model("sample_pairs", model)
+    independent: Any = model.reduce()  # joints that follow others are where these put them
+    q = np.asarray(independent.random_configuration(seed, size=int(samples)), dtype=float)
+    if independent is not model:
+        q = np.array([independent.coordinates(row) for row in q])
+    found, count = overlaps_of(model, pairs, q)
     return CollisionPairs(pair for pair, n in zip(found, count, strict=True) if 0 < n < samples)
