@@ -9,15 +9,15 @@ import importlib.util
 import time
 from typing import Any
 
-import coal
 import numpy as np
 import pinocchio as pin
 
-import sixd
 from benchmarks.cells import Cell
 from benchmarks.contenders.kinematic_loops import Loop
+from benchmarks.contenders.with_coal import solids_of
 from benchmarks.robots import file_of
 from benchmarks.tasks import Array
+from sixd.collision.solids import solid_pairs
 
 HAS_OMPL = importlib.util.find_spec("ompl") is not None
 
@@ -32,15 +32,8 @@ class CoalCell:
         q[[whole.joints[k].idx_q for k in locked]] = 0.02
         self.model = pin.buildReducedModel(whole, locked, q)
         self.data = self.model.createData()
-        self.geometry = pin.GeometryModel()
-        number = {}
-        for c in cell.model.collisions:
-            joint = self.model.getJointId(cell.model.joint_names[c.body - 1]) if c.body else 0
-            T = np.asarray(c.pose, dtype=float)
-            item = pin.GeometryObject(c.name, joint, pin.SE3(T[:3, :3], T[:3, 3]), _coal_shape(c.shape))
-            number[c.name] = self.geometry.addGeometryObject(item)
-        for a, b in cell.pairs:
-            self.geometry.addCollisionPair(pin.CollisionPair(number[a], number[b]))
+        joints = [0, *(self.model.getJointId(name) for name in cell.model.joint_names)]
+        self.geometry = solids_of(solid_pairs("CoalCell", cell.model, cell.pairs), joints)
         self.collisions = pin.GeometryData(self.geometry)
 
     def collides(self, q: Array) -> bool:
@@ -51,17 +44,6 @@ class CoalCell:
         """Return the least distance of all pairs [m]."""
         k = pin.computeDistances(self.model, self.data, self.geometry, self.collisions, q)
         return float(self.collisions.distanceResults[k].min_distance)
-
-
-def _coal_shape(shape: sixd.Shape) -> Any:
-    if shape.kind == "box":
-        return coal.Box(*shape.size)
-    if shape.kind == "sphere":
-        return coal.Sphere(*shape.size)
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    points.extend([np.asarray(x, dtype=float) for x in shape.vertices])
-    triangles.extend([coal.Triangle(*map(int, t)) for t in shape.triangles])
-    return coal.Convex(points, triangles)
 
 
 class ClearLoop(Loop):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import coal
@@ -10,7 +11,7 @@ import pinocchio
 
 import sixd
 from benchmarks.tasks import Array
-from sixd.collision.solids import solid_pairs
+from sixd.collision.solids import SolidPairs, solid_pairs
 from sixd.spatial.transform import pose_from_transform
 
 
@@ -27,6 +28,11 @@ def geometry_of(model: sixd.Model, pairs: Any = None) -> tuple[Any, Any]:
         direction = axis[:3] if kind == "Revolute" else axis[3:]
         placement = pinocchio.SE3(X[:3, :3], X[:3, 3])
         joints.append(theirs.addJoint(joints[parent], kinds[kind](direction), placement, model.body_names[i - 1]))
+    return theirs, solids_of(solids, joints)
+
+
+def solids_of(solids: SolidPairs, joints: Sequence[int]) -> Any:
+    """Return Pinocchio's geometry of solids and their pairs; ``joints`` has its number of a joint for each body."""
     geometry = pinocchio.GeometryModel()
     for solid in solids.solids:
         placement = pinocchio.SE3(solid.pose[:3, :3], solid.pose[:3, 3])
@@ -35,7 +41,7 @@ def geometry_of(model: sixd.Model, pairs: Any = None) -> tuple[Any, Any]:
         )
     for i, j in solids.pairs:
         geometry.addCollisionPair(pinocchio.CollisionPair(i, j))
-    return theirs, geometry
+    return geometry
 
 
 def shape_of(kind: str, size: Array) -> Any:

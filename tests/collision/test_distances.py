@@ -7,16 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
+from collision_scenes import SOLIDS
 from sixd.algorithms.distance.manifolds import CONTACTS
 from sixd.algorithms.distance.pairs import PAIRS
 
-CORNERS = [(x, y, z) for x in (-0.1, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.15)]
-SHAPES = {
-    "sphere": sixd.Shape("sphere", (0.1,)), "capsule": sixd.Shape("capsule", (0.05, 0.2)),
-    "box": sixd.Shape("box", (0.1, 0.2, 0.3)), "cylinder": sixd.Shape("cylinder", (0.1, 0.2)),
-    "cone": sixd.Shape("cone", (0.1, 0.3)), "ellipsoid": sixd.Shape("ellipsoid", (0.1, 0.15, 0.2)),
-    "hull": sixd.Shape("hull", vertices=CORNERS), "plane": sixd.Shape("plane"),
-}  # fmt: skip
+SHAPES = {**SOLIDS, "plane": sixd.Shape("plane")}
 
 
 def pose(rng, spread=0.4):

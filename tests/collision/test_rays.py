@@ -5,24 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sixd
-
-CORNERS = [(x, y, z) for x in (-0.1, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.15)]
-SHAPES = {
-    "sphere": sixd.Shape("sphere", (0.1,)), "capsule": sixd.Shape("capsule", (0.05, 0.2)),
-    "box": sixd.Shape("box", (0.1, 0.2, 0.3)), "cylinder": sixd.Shape("cylinder", (0.1, 0.2)),
-    "cone": sixd.Shape("cone", (0.1, 0.3)), "ellipsoid": sixd.Shape("ellipsoid", (0.1, 0.15, 0.2)),
-    "hull": sixd.Shape("hull", vertices=CORNERS),
-}  # fmt: skip
+from collision_scenes import SOLIDS
 
 
 def scene(kind, T):
     """One shape on a link that moves, and a small ball in the world to measure distances with."""
     builder = sixd.ModelBuilder("scene")
-    builder.add_body("link", "world", sixd.Prismatic("x"), inertia=sixd.point(1.0), collisions=[(SHAPES[kind], T)])
+    builder.add_body("link", "world", sixd.Prismatic("x"), inertia=sixd.point(1.0), collisions=[(SOLIDS[kind], T)])
     return builder.build().with_collision("world", sixd.Shape("sphere", (1e-9,)), name="probe")
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("kind", SOLIDS)
 def test_rays_on_solids(kind, rng):
     """Where a ray meets a solid, a point has the distance 0 and the normal of the ray's; before, it is apart."""
     model = scene(kind, sixd.placement((0.1, -0.1, 0.05), rpy=(0.3, 0.8, -0.5)))

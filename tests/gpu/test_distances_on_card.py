@@ -4,25 +4,15 @@ import numpy as np
 import pytest
 
 import sixd
+from collision_scenes import SOLIDS, three_bodies
 
-BOX, BALL = sixd.Shape("box", (0.1, 0.2, 0.3)), sixd.Shape("sphere", (0.1,))
 ROWS = 500
 
 
 @pytest.fixture(scope="module")
 def model():
     """A free box, a ball on a spherical and a cylinder on a revolute joint; a box and a plane in the world."""
-    builder, parent = sixd.ModelBuilder("three"), "world"
-    rod = sixd.Shape("cylinder", (0.05, 0.3))
-    for name, joint, shape in (
-        ("a", sixd.Free(), BOX), ("b", sixd.Spherical(), BALL), ("c", sixd.Revolute("z"), rod),
-    ):  # fmt: skip
-        builder.add_body(
-            name, parent, joint, placement=sixd.placement((0, 0.4, 0.3)), inertia=sixd.sphere(0.1, mass=1.0),
-            collisions=[(shape, sixd.placement((0.3, 0, 0)))],
-        )  # fmt: skip
-        parent = name
-    made = builder.build().with_collision("world", BOX, sixd.placement((1, 0.5, 0)), name="obstacle")
+    made = three_bodies().with_collision("world", SOLIDS["box"], sixd.placement((1, 0.5, 0)), name="obstacle")
     return made.with_collision("world", sixd.Shape("plane"), sixd.placement((0, 0, -1)), name="floor")
 
 

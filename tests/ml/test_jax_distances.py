@@ -9,13 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sixd
+from collision_scenes import three_and_a_box
 from sixd.errors import ShapeError, TraceError
 
 jax = pytest.importorskip("jax", reason="JAX is not installed; make ml installs it")
 
 import sixd.jax as sj  # noqa: E402
-
-BOX, BALL = sixd.Shape("box", (0.1, 0.2, 0.3)), sixd.Shape("sphere", (0.1,))
 
 
 @pytest.fixture(autouse=True)
@@ -25,24 +24,9 @@ def wide():
         yield
 
 
-def build():
-    """A free box, a ball on a spherical and a cylinder on a revolute joint, and a box in the world."""
-    builder, parent = sixd.ModelBuilder("three"), "world"
-    rod = sixd.Shape("cylinder", (0.05, 0.3))
-    for name, joint, shape in (
-        ("a", sixd.Free(), BOX), ("b", sixd.Spherical(), BALL), ("c", sixd.Revolute("z"), rod),
-    ):  # fmt: skip
-        builder.add_body(
-            name, parent, joint, placement=sixd.placement((0, 0.4, 0.3)), inertia=sixd.sphere(0.1, mass=1.0),
-            collisions=[(shape, sixd.placement((0.3, 0, 0)))],
-        )  # fmt: skip
-        parent = name
-    return builder.build().with_collision("world", BOX, sixd.placement((2, 1, 0), rpy=(0.3, 0.2, 0.1)), name="obstacle")
-
-
 @pytest.fixture(scope="module")
 def model():
-    return build()
+    return three_and_a_box()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +84,7 @@ def test_models_are_released(states):
     """Once JAX's caches are empty."""
 
     def used():
-        model = build()
+        model = three_and_a_box()
         jax.jit(lambda q: sj.distance(model, q))(states)
         return weakref.ref(model)
 

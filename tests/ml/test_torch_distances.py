@@ -10,26 +10,17 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make ml")
 
 import sixd  # noqa: E402
 import sixd.torch as st  # noqa: E402
+from collision_scenes import SOLIDS, three_and_a_box  # noqa: E402
 from sixd.errors import ScalarTypeError, ShapeError, TraceError  # noqa: E402
 
 gradcheck = torch.autograd.gradcheck
-BOX, BALL = sixd.Shape("box", (0.1, 0.2, 0.3)), sixd.Shape("sphere", (0.1,))
+BALL = SOLIDS["sphere"]
 
 
 @pytest.fixture(scope="module")
 def model():
     """A free box, a ball on a spherical and a cylinder on a revolute joint, and a box in the world."""
-    builder, parent = sixd.ModelBuilder("three"), "world"
-    rod = sixd.Shape("cylinder", (0.05, 0.3))
-    for name, joint, shape in (
-        ("a", sixd.Free(), BOX), ("b", sixd.Spherical(), BALL), ("c", sixd.Revolute("z"), rod),
-    ):  # fmt: skip
-        builder.add_body(
-            name, parent, joint, placement=sixd.placement((0, 0.4, 0.3)), inertia=sixd.sphere(0.1, mass=1.0),
-            collisions=[(shape, sixd.placement((0.3, 0, 0)))],
-        )  # fmt: skip
-        parent = name
-    return builder.build().with_collision("world", BOX, sixd.placement((2, 1, 0), rpy=(0.3, 0.2, 0.1)), name="obstacle")
+    return three_and_a_box()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixd.algorithms.kinematics import joint_transforms, path, world_transforms
+from sixd.algorithms.kinematics import joint_transforms, world_transforms
 from sixd.body_marks import listening
 from sixd.collision.pair_code import (
     DISTANCE,
@@ -73,7 +73,7 @@ def derivative_code(
     code: Any = memo.get(key)
     if code is None:
         with watched(f"compiling {where} for {model.name!r}"), PAUSED:
-            shared = [moved_signs(model, solids, kind.ambient), *(solids.sizes(k) for k in solids.kinds)]
+            shared = [supports(model, solids, ambient=kind.ambient), *(solids.sizes(k) for k in solids.kinds)]
             recipe = derivative_recipe(model, solids, kind, dtype)
             code = memo.setdefault(key, PairCode(recipe, shared, kind.text, "", model, dtype, target))
     return code
@@ -130,18 +130,6 @@ def _shares(rows: Array) -> list[Scalar]:
     one = [where(d <= least, 1, 0) for d in distances]
     each = 1 / sum(one[1:], one[0])
     return [where(d <= least, each, each * 0) for d in distances]
-
-
-def moved_signs(model: Model, solids: SolidPairs, ambient: bool) -> Array:
-    """Return the signs of ``supports``, for the entries of q if the derivative is ambient."""
-    if not ambient:
-        return supports(model, solids)
-    moved = np.zeros((model.nb + 1, model.nq))
-    for body in model.bodies:
-        for i in path(model, body):
-            moved[body, model.iq[i]] = 1
-    body_of = [solid.body for solid in solids.solids]
-    return np.array([moved[body_of[j]] - moved[body_of[i]] for i, j in solids.pairs]).reshape(-1, model.nq)
 
 
 def _subspaces_of(kind: DerivativeKind, model: Model, q: Array) -> Array:

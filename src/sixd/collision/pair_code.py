@@ -125,14 +125,16 @@ def size_shapes(solids: SolidPairs) -> dict[str, Shape]:
     return {f"sizes {k}": (len(solids.of_kind(kind)), *kind[1]) for k, kind in enumerate(solids.kinds)}
 
 
-def supports(model: Model, solids: SolidPairs) -> Array:
-    """Return 1 (pairs, nv) where a degree of freedom moves the second solid of a pair alone, -1 where the first."""
-    moved = np.zeros((model.nb + 1, model.nv))
+def supports(model: Model, solids: SolidPairs, *, ambient: bool = False) -> Array:
+    """Return 1 (pairs, nv) where a degree of freedom moves the second solid of a pair alone, -1 where the first;
+    ``ambient``: (pairs, nq), for the entries of q."""
+    width, places = (model.nq, model.iq) if ambient else (model.nv, model.iv)
+    moved = np.zeros((model.nb + 1, width))
     for body in model.bodies:
         for i in path(model, body):
-            moved[body, model.iv[i]] = 1
+            moved[body, places[i]] = 1
     body_of = [solid.body for solid in solids.solids]
-    return np.array([moved[body_of[j]] - moved[body_of[i]] for i, j in solids.pairs]).reshape(-1, model.nv)
+    return np.array([moved[body_of[j]] - moved[body_of[i]] for i, j in solids.pairs]).reshape(-1, width)
 
 
 class PairStages:
@@ -263,7 +265,7 @@ class PairStages:
                     boxes = boxes - absolute(x) * y
             return np.array([where(reach < _ENDLESS, maximum(length - reach, boxes), -_ENDLESS)])
 
-        return self._of_pairs(gap, 1)
+        return self._of_pairs(gap)
 
     def _least_upper_bound(self) -> Scalar:
         """Return the least distance of the origins of two solids of a pair, which are inside of them."""
@@ -272,10 +274,11 @@ class PairStages:
             d = a[9:] - b[9:]
             return np.array([where(s[3] + t[3] < _ENDLESS, sqrt(d @ d), _ENDLESS)])
 
-        bounds = self._of_pairs(upper, 1)
+        bounds = self._of_pairs(upper)
         return reduce(minimum, bounds.ravel())
 
-    def _of_pairs(self, function: Callable[..., Any], width: int) -> Any:
+    def _of_pairs(self, function: Callable[..., Any]) -> Any:
+        """Return what a function of placements and bounds gives for each pair."""
         first, second = zip(*self.solids.pairs, strict=True)
         bounds, count = self.given["bounds"], len(self.solids.pairs)
         rows = [Rows(self.frames, first), Rows(self.frames, second), Rows(bounds, first), Rows(bounds, second)]

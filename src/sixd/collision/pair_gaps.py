@@ -12,10 +12,10 @@ import numpy as np
 
 from sixd.collision.distances import distance
 from sixd.collision.pair_code import GAPS, pair_code
+from sixd.collision.pair_query import fixed_placements
 from sixd.collision.pairs import CollisionPairs
-from sixd.collision.solids import SolidPairs, flat_pose, solid_pairs
+from sixd.collision.solids import SolidPairs, solid_pairs
 from sixd.engine.targets import cpu
-from sixd.errors import ShapeError
 from sixd.model.model import Model
 from sixd.spatial.scalar import Array
 
@@ -35,24 +35,7 @@ class PairGaps:
         self.where, self.model, self.placements = where, model, placements
         self.solids: SolidPairs = solid_pairs(where, model, pairs)
         self.names: CollisionPairs = self.solids.names
-        self.placed = self.solids.placements()
-        if placements:
-            for name, T in placements.items():
-                if np.shape(T) != (4, 4):
-                    raise ShapeError(
-                        f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4). Obstacles stand "
-                        f"still while a path is planned or checked."
-                    )
-            distance(model, model.neutral(), self.names, placements=placements)  # its checks
-            self._move(placements)
-
-    def _move(self, placements: Mapping[str, Any]) -> None:
-        """Put solids elsewhere; the origin of a hull is the middle of its vertices, not that of its shape."""
-        shapes = {c.name: np.asarray(c.pose, dtype=float) for c in self.model.collisions}
-        for k, solid in enumerate(self.solids.solids):
-            if solid.name in placements:
-                T = np.asarray(placements[solid.name], dtype=float)
-                self.placed[k] = flat_pose(T @ np.linalg.inv(shapes[solid.name]) @ solid.pose)
+        self.placed = fixed_placements(where, model, self.solids, placements)
 
     def at(self, q: Array, margin: float) -> Array:
         """Return lower bounds (n, pairs) [m] at configurations (n, nq), exact up to ``margin``; far below zero of

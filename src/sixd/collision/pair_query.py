@@ -157,6 +157,8 @@ def fixed_placements(where: str, model: Model, solids: SolidPairs, placements: M
         return solids.placements()
     for name, T in placements.items():
         if np.shape(T) != (4, 4):
-            raise ShapeError(f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4).")
+            raise ShapeError(
+                f"{where}: the placement of {name!r} has shape {np.shape(T)}, expected (4, 4): one for all states."
+            )
     placed: Array = PairQuery(where, model, model.neutral(), solids.names, placements).placed[0]
     return placed

@@ -14,7 +14,7 @@ from sixd.algorithms.distance.height_field import raycast_height_field
 from sixd.algorithms.distance.raycast import raycast as ray_on_solid
 from sixd.collision.pair_code import placed
 from sixd.collision.selection import Selection
-from sixd.collision.solids import Kind, PairSolid, convex_solids, flat_pose, size_of
+from sixd.collision.solids import Kind, PairSolid, convex_solids, flat_pose, remembered, size_of
 from sixd.engine.artifact import make_rollout, recipe_key
 from sixd.errors import ModelError, ScalarTypeError
 from sixd.geometry.hulls import hull_planes
@@ -73,7 +73,7 @@ def raycast(model: Model, q: Any, origins: Any, directions: Any, *, among: Any =
     require_model(where_, model)
     model.require_numeric(where_)
     sensor = model.frame(frame, where_)
-    solids = _solids(where_, model, among)
+    solids = remembered(model, "solids of rays", among, lambda: _solids(where_, model, among))
     rays = np.shape(origins)[-2] if np.ndim(origins) >= 2 else 0
     arguments = [
         Argument("q", q, (model.nq,), f"nq of model {model.name!r}"),

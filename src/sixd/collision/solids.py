@@ -6,10 +6,10 @@ Sizes are data, not part of compiled code: solids of one kind differ by their nu
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from sixd.model.memo import remember
 from sixd.model.model import Model
 from sixd.model.parts import Collision
 from sixd.spatial.scalar import Array
+
+T = TypeVar("T")
 
 # numbers of vertices of hulls that share code: a hull with fewer repeats its last vertex
 _VERTICES = (8, 16, 32, 64)
@@ -91,11 +93,22 @@ def solid_pairs(where: str, model: Model, pairs: Any) -> SolidPairs:
     Meshes are replaced by their hulls, with a warning if that changes much. Shapes whose meshes are missing are left
     out, with a warning.
     """
+    return remembered(model, "solid pairs", pairs, lambda: _solid_pairs(where, model, pairs))
+
+
+def remembered(model: Model, what: str, among: Any, make: Callable[[], T]) -> T:
+    """Return the value for a selection of shapes or pairs, made once; made anew for objects that cannot be keys."""
     try:
-        hash(pairs)
+        key = what, _key(among)
+        hash(key)
     except TypeError:
-        return _solid_pairs(where, model, pairs)
-    return remember(model, ("solid pairs", pairs), lambda: _solid_pairs(where, model, pairs))
+        return make()
+    return remember(model, key, make)
+
+
+def _key(among: Any) -> Any:
+    """Return a selection with tuples for its lists, and types: a tuple has another meaning than ``CollisionPairs``."""
+    return (list, *map(_key, among)) if isinstance(among, list) else (type(among), among)
 
 
 def pair_names(where: str, model: Model, pairs: Any) -> CollisionPairs:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sixd.api.frames import jacobian
-from sixd.collision.distances import distance
+from sixd.collision.distances import distance_derivatives
 from sixd.collision.pair_gaps import PairGaps
 from sixd.ik.coordinates import Coordinates
 from sixd.spatial.scalar import Array
@@ -53,27 +52,8 @@ def distance_rows(
 def distance_gradients(space: Coordinates, gaps: PairGaps, y: Array) -> tuple[Array, Array]:
     """The distances (n, pairs) and their derivatives (n, pairs, nv) with respect to the system's velocity."""
     q = np.asarray(space.outer(y), dtype=float)
-    found = distance(gaps.model, q, gaps.names, placements=gaps.placements)
-    return found.distance, _in_system(space, y, _rates(gaps, q, found.point_a, found.point_b, found.normal))
-
-
-def _rates(gaps: PairGaps, q: Array, point_a: Array, point_b: Array, normal: Array) -> Array:
-    """The derivatives (n, pairs, nv) of the distances with respect to the model's velocity."""
-    model, solids = gaps.model, gaps.solids.solids
-    bodies = sorted({solid.body for solid in solids} - {0})
-    rates = np.zeros((len(q), len(gaps.names), model.nv))
-    if not bodies:
-        return rates
-    J = np.asarray(jacobian(model, q, [model.body_names[b - 1] for b in bodies], expressed_in="world"))
-    J = J.reshape(len(q), len(bodies), 6, model.nv)
-    first, second = np.array(gaps.solids.pairs).T
-    for sign, side, point in ((-1, first, point_a), (1, second, point_b)):
-        force = np.concatenate([np.cross(point, normal), normal], axis=2)
-        carrier = np.array([solids[k].body for k in side])
-        moving = np.flatnonzero(carrier)
-        place = np.searchsorted(bodies, carrier[moving])
-        rates[:, moving] += sign * np.einsum("npk,npkv->npv", force[:, moving], J[:, place])
-    return rates
+    found, rates = distance_derivatives(gaps.model, q, gaps.names, placements=gaps.placements)
+    return found.distance, _in_system(space, y, rates)
 
 
 def _in_system(space: Coordinates, y: Array, rates: Array) -> Array:

@@ -15,8 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from sixd.collision.derivative_code import DerivativeKind, derivative_recipe, moved_signs
-from sixd.collision.pair_code import ALONE, LEAST, finite_bounds, pair_recipe, size_shapes
+from sixd.collision.derivative_code import DerivativeKind, derivative_recipe
+from sixd.collision.pair_code import ALONE, LEAST, finite_bounds, pair_recipe, size_shapes, supports
 from sixd.collision.pair_query import fixed_placements
 from sixd.collision.solids import SolidPairs, solid_pairs
 from sixd.engine.artifact import make_rollout, recipe_key
@@ -92,7 +92,7 @@ class JaxPairs:
         self.inputs |= {"margin": (), "bounds": (n, 4)} if least else {}
         self.inputs |= {"signs": (pairs, model.nq), **size_shapes(solids)}
         self.data = [_MARGIN, finite_bounds(solids)] if least else []
-        self.data += [moved_signs(model, solids, True), *(solids.sizes(kind) for kind in solids.kinds)]
+        self.data += [supports(model, solids, ambient=True), *(solids.sizes(kind) for kind in solids.kinds)]
         self._codes: dict[tuple[str, str], Any] = {}
 
     def code(self, mode: str, platform: str) -> Any:
