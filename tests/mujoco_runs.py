@@ -14,7 +14,7 @@ OPTIONS = '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinert
 
 def mujoco_model(model, dt):
     """Return the mechanism through URDF text, without limits and collisions; 200 iterations, to the last bit."""
-    bare = dataclasses.replace(model, visuals=())
+    bare = dataclasses.replace(model, visuals=(), collisions=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
     found = mujoco.MjModel.from_xml_string(head + start + tag + end + OPTIONS + body)
@@ -66,7 +66,7 @@ def ground_model(model, balls, friction, dt, slip=None):
     that would stop a sliding point within dt lifts it off, with up to μ v. With a longer time it is lifted off by μ v
     dt / slip, and stops later, by that time.
     """
-    bare = dataclasses.replace(model, visuals=())
+    bare = dataclasses.replace(model, visuals=(), collisions=())
     head, start, rest = sixd.to_urdf(bare).partition("<robot ")
     tag, end, body = rest.partition(">")
     spec = mujoco.MjSpec.from_string(head + start + tag + end + OPTIONS + body)

@@ -91,7 +91,11 @@ def _warn(notes: list[Finding]) -> None:
     """Warn of meshes that are missing, and of those that are not convex."""
     lost = [f"{n.where}: {n.message}" for n in notes if n.code == "lost-mesh"]
     if lost:
-        text = f"convex_collisions: {len(lost)} collision shapes are left out. {listed(lost, _MOST_NAMES)}"
+        reasons = listed(lost, _MOST_NAMES).removesuffix(".")
+        text = (
+            f"convex_collisions: {len(lost)} collision shapes are left out. {reasons}. Correct these files, name their "
+            f"folder by package_dirs= of sixd.load, or add other shapes by model.with_collision."
+        )
         warnings.warn(text, ModelWarning, stacklevel=user_level())
     concave = [f"{n.where}: {n.message}" for n in notes if n.code == "not-convex"]
     if concave:

@@ -182,9 +182,9 @@ class PairStages:
         """Return the rows with those of a group."""
         sizes = []
         for kind, indices in zip(group.kinds, (group.first, group.second), strict=True):
-            own = self.solids.of_kind(kind)
+            place = {solid: k for k, solid in enumerate(self.solids.of_kind(kind))}
             array = self.given[f"sizes {self.solids.kinds.index(kind)}"]
-            sizes.append(Rows(array, [own.index(i) for i in indices]))
+            sizes.append(Rows(array, [place[i] for i in indices]))
         rows = sizes[0], Rows(self.frames, group.first), sizes[1], Rows(self.frames, group.second)
         when = None if flags is None else self._some(flags, group.numbers)
         one = self._iterated if (group.kinds[0][0], group.kinds[1][0]) in ITERATED else self._closed

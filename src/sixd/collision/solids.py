@@ -153,7 +153,8 @@ def convex_solids(model: Model, names: Iterable[str]) -> list[PairSolid]:
 
 def _convex(model: Model, names: Iterable[str]) -> Mapping[str, Collision]:
     """Return the collision shapes of these names, meshes replaced by hulls; without those that cannot be read."""
-    some = replace(model, collisions=tuple(c for c in model.collisions if c.name in set(names)))
+    wanted = set(names)
+    some = replace(model, collisions=tuple(c for c in model.collisions if c.name in wanted))
     if any(c.shape.kind == "mesh" for c in some.collisions):
         some = convex_collisions(some)
     return {c.name: c for c in some.collisions}
