@@ -13,7 +13,7 @@ from sixd.algorithms.linear.active_set import FAR, SLACK, Bounds
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
-from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
+from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
@@ -28,8 +28,7 @@ class ContactJoints:
     def __init__(self, problem: Problem, rows: JointRows, dtype: str) -> None:
         self.rows, self.m, self.dtype = rows, rows.k, dtype
         self.limits = LimitRows(problem, rows, dtype) if rows.limits else None
-        own = {iv.start: iq.start for iq, iv in rows.joints if iv.stop == iv.start + 1 and iq.stop == iq.start + 1}
-        self._coordinates = [own.get(j) for j in (*rows.dofs, *([None] * len(rows.followers)))]
+        self.system = problem.system
 
     def guess(self, friction: Array) -> Array:
         """Return the forces (m,) of the last step, from those on the degrees of freedom (nv,)."""
@@ -83,16 +82,17 @@ class ContactJoints:
         """Return how far (2m,) rows may move from q1, backwards and forwards, within their limits; those that rest
         (m,) return to where they are in q."""
         low, high = ([FAR] * self.m, [FAR] * self.m) if self.limits is None else map(list, self.limits.gaps(q1))
-        for i, at in enumerate(self._coordinates):
-            if at is not None:
-                back = q[at] - q1[at]
-                low[i], high[i] = where(rests[i] > 0, -back, low[i]), where(rests[i] > 0, back, high[i])
+        back = self.system.difference_row(q1, q)
+        for i, j in enumerate(self.rows.dofs):
+            low[i], high[i] = where(rests[i] > 0, -back[j], low[i]), where(rests[i] > 0, back[j], high[i])
         return np.array([x for pair in zip(low, high, strict=True) for x in pair])
 
     def mean_speeds(self, q: Array, q1: Array, per: Scalar, v: Array, w: Array) -> Array:
         """Return the mean velocities (m,) of rows from q to q1, where they are v and w."""
-        mean = (v + w) * 0.5
-        return np.array([mean[i] if at is None else (q1[at] - q[at]) * per for i, at in enumerate(self._coordinates)])
+        mean, path = list((v + w) * 0.5), self.system.difference_row(q, q1)
+        for i, j in enumerate(self.rows.dofs):
+            mean[i] = path[j] * per
+        return np.array(mean)
 
     def rests(self, v: Array, x: Array, bounds: Array) -> Array:
         """Return 1 for rows (m,) that were at rest, with velocities v (m,), and stay there with the impulses x (m,)."""
@@ -105,10 +105,12 @@ class ContactJoints:
         return np.array(result)
 
     def finished(
-        self, system: System, per: Scalar, q: Array, qd: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
-        W: Array, done: Any,
+        self, system: System, per: Scalar, q: Array, q2: Array, v2: Array, u: Array, x: Array, bounds: Array,
+        W: Array, done: Any, kept: Array,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits.
+        """Return (q, qd, u) and the mean friction (nv,): rows that stick have the velocity 0, within their limits, and
+        joints that are ``kept`` (m,) at rest have the coordinates of q. Others keep those of the displacement onto the
+        ground: put back, they would move points into it by 1e-5 m.
 
         W (m,) are the rows' responses to their own impulses: at the edge between sticking and sliding velocities that
         are small compared with what friction can change are 0 too.
@@ -128,7 +130,12 @@ class ContactJoints:
         v2 = np.array(out)
         if self.limits is not None:
             q2, u = self.limits.clipped(q2), self.limits.recorded(u, stop * per)
-        return kept_at_rest(self.rows, q, qd, q2, v2), v2, u, self.rows.apply(system, q, (x - stop) * per).tau
+        out = list(q2)
+        for iq, iv in self.rows.joints:
+            moves = sum(1 - kept[self.rows.dofs.index(j)] for j in range(iv.start, iv.stop))
+            for i in range(iq.start, iq.stop):
+                out[i] = where(moves > 0, q2[i], q[i])
+        return np.array(out), v2, u, self.rows.apply(system, q, (x - stop) * per).tau
 
     def _stops(self, x: Array, bounds: Array) -> Array:
         """Return the part (m,) of impulses that is due to limits."""
