@@ -1,4 +1,4 @@
-"""Distances of pairs of solids, and of coal's Python calls minus the cost of an empty call."""
+"""Distances of pairs of solids, and those by coal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 import time
 from typing import Any
 
-import coal
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from benchmarks.contenders import coal_calls
 from benchmarks.report import progress
 from benchmarks.session import Session
 from sixd.algorithms.distance.gjk import CorePair
@@ -36,8 +36,8 @@ def measure(session: Session) -> None:
     session.report.heading("Distances of two solids, one thread")
     session.report.paragraph(
         f"Nanoseconds per pair: {ROWS} random placements of solids of 10 to 20 cm in a cube of 40 cm, and those among "
-        "them, repeated, in which the cores are apart. The result is the distance, both points and the normal. coal: "
-        "its Python call with a signed distance, minus the cost of the loop with an empty call."
+        "them, repeated, in which the cores are apart. The result is the distance, both points and the normal. coal, "
+        f"with a signed distance: {coal_calls.how()}."
     )
     head = [
         "pair",
@@ -64,12 +64,12 @@ def _compare(kinds: tuple[str, str], vertices: int) -> list[str]:
     code = compiled(kinds, [size.shape for size in sizes])
     a, b = (_placements(rng, size) for size in sizes)
     d = code(a, b)[:, 0]
-    shapes = [_coal(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
+    solids = list(zip(kinds, sizes, strict=True))
     cells = [f"{np.mean(d < 0):.0%}"]
     radius = sum(SIZES[kind][0] for kind in kinds if kind in ("sphere", "capsule"))
     apart = np.resize(np.flatnonzero(d > -radius + 1e-6), ROWS)
     for rows in (np.arange(ROWS), apart):
-        own, theirs = _time(code, a[rows], b[rows]), _time_coal(shapes, a[rows], b[rows])
+        own, theirs = _time(code, a[rows], b[rows]), _time_coal(solids, a[rows], b[rows])
         cells += [digits(own), digits(theirs[0]), f"{digits(theirs[0] / own)}×"]
     return [*cells, f"{np.abs(theirs[1] - d[apart]).max():.0e}"]
 
@@ -123,16 +123,6 @@ def _placements(rng: np.random.Generator, size: Array) -> Array:
     return np.concatenate([np.tile(size.ravel(), (ROWS, 1)), turns, rng.uniform(-0.2, 0.2, (ROWS, 3))], axis=1)
 
 
-def _coal(kind: str, size: Array) -> Any:
-    if kind != "hull":
-        cls = {"sphere": coal.Sphere, "capsule": coal.Capsule, "box": coal.Box, "cylinder": coal.Cylinder}[kind]
-        return cls(*map(float, size))
-    points = coal.StdVec_Vec3s()
-    for x in size:
-        points.append(x)
-    return coal.Convex.convexHull(points, True, "")
-
-
 def _time(code: Any, a: Array, b: Array) -> float:
     """The least ns a pair."""
     times = []
@@ -143,22 +133,7 @@ def _time(code: Any, a: Array, b: Array) -> float:
     return min(times) / len(a)
 
 
-def _time_coal(shapes: list[Any], a: Array, b: Array) -> tuple[float, Array]:
+def _time_coal(solids: list[coal_calls.Solid], *places: Array) -> tuple[float, Array]:
     """The least ns a pair, and the distances."""
-    request = coal.DistanceRequest(True)
-    request.enable_signed_distance = True
-    places = [[coal.Transform3s(y[-12:-3].reshape(3, 3), y[-3:]) for y in x] for x in (a, b)]
-    times, empty = [], []
-    found = [0.0] * len(a)
-    for _ in range(3):
-        result = coal.DistanceResult()
-        start = time.perf_counter_ns()
-        for k, (x, y) in enumerate(zip(*places, strict=True)):
-            result.clear()  # else coal returns at once after an overlap
-            found[k] = coal.distance(shapes[0], x, shapes[1], y, request, result)
-        times.append(time.perf_counter_ns() - start)
-        start = time.perf_counter_ns()
-        for _pair in zip(*places, strict=True):
-            result.clear()
-        empty.append(time.perf_counter_ns() - start)
-    return (min(times) - min(empty)) / len(a), np.array(found)
+    R, p = [x[:, -12:-3].reshape(-1, 3, 3) for x in places], [x[:, -3:] for x in places]
+    return coal_calls.distances(solids, R, p)
