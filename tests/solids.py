@@ -60,7 +60,8 @@ def programs(pair):
     sizes = {f"part {k}": slot.shape for k, slot in enumerate(problem.outputs)}
     loops, states = [], {}
     for loop in pair.loops:
-        start = trace(lambda *xs, f=loop.start: f(CorePair(*xs)), sizes)
+        before = {"before": list(states.values())[-1] if states else (0,)}
+        start = trace(lambda *xs, f=loop.start: f(CorePair(*xs[:-1]), xs[-1]), {**sizes, **before})
         state = {f"state {len(loops)}": start.outputs[0].shape}
         step = trace(lambda *xs, f=loop.iteration: f(CorePair(*xs[:-1]), xs[-1]), {**sizes, **state})
         loops.append((start, step, loop))
@@ -78,7 +79,7 @@ def run_loops(pair, arguments):
     problem = prepare.evaluate(*arguments)
     for start, step, loop in loops:
         needed = np.broadcast_to(loop.needed(states[-1].T) if states else 1, len(arguments[2]))
-        state = start.evaluate(*problem)[0]
+        state = start.evaluate(*problem, states[-1] if states else np.zeros((len(needed), 0)))[0]
         state = np.broadcast_to(state, (len(needed), state.shape[-1])).copy()
         active, count = np.flatnonzero(needed > 0), np.zeros(len(state), int)
         for _ in range(loop.most):

@@ -101,7 +101,7 @@ def iterate(stages: Stages, pair: IteratedPair, arguments: list[Any]) -> Any:
     states: list[Any] = []
     for loop in pair.loops:
         when = loop.needed(states[-1]) if states else None
-        state = loop.start(problem)
+        state = loop.start(problem, states[-1] if states else np.zeros(0))
         program = trace(lambda *xs, f=loop.iteration: f(CorePair(*xs[1:]), xs[0]), {"state": state.shape, **shapes})
 
         def once(state: Any, done: Any, program: Any = program) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sixd.algorithms.distance import descent
 from sixd.algorithms.distance.closed_forms import Nearest
 from sixd.algorithms.distance.gjk import CorePair, PairLoop, overlaps
 from sixd.algorithms.distance.manifolds import CONTACTS
@@ -215,8 +216,9 @@ class PairStages:
         known = arrays[0], arrays[2], *problem
         states: list[Any] = []
         for loop in pair.loops[: 1 if self.what in _NO_DEPTHS else None]:
-            state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x)), *known)
-            needed = stages.part(loop.needed, states[-1]) if states else None
+            before = states[-1] if states else np.zeros(0)
+            state = stages.part(lambda *x, loop=loop: loop.start(CorePair(*x[:-1]), x[-1]), *known, before)
+            needed = stages.part(loop.needed, before) if states else None
 
             def iterate(state: Any, _: Any, loop: PairLoop = loop) -> tuple[Any, ...]:
                 after = stages.part(lambda s, *x: loop.iteration(CorePair(*x), s), state, *known)
@@ -229,7 +231,7 @@ class PairStages:
             problem, ends = CorePair(*rest[:count]), list(rest[count:])
             if self.what in _NO_DEPTHS and len(pair.loops) > 1:  # how deep an overlap is does not matter
                 overlap = where(absolute(overlaps(ends[0]) - 1) < 0.5, 1, 0)
-                ends = [np.array([*ends[0][:-2], overlap, 1]), pair.loops[1].start(problem) * 0]
+                ends = [np.array([*ends[0][:-2], overlap, 1]), np.zeros(descent.SIZE)]
             nearest = pair.result(problem, ends, a[:9].reshape(3, 3), a[9:])
             if self.what in _NO_DEPTHS and len(pair.loops) > 1:
                 nearest = nearest._replace(distance=where(overlap > 0, -_ENDLESS, nearest.distance))

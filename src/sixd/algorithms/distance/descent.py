@@ -1,4 +1,4 @@
-"""Depth of two cores that overlap: descents from several starts to the least support of their difference.
+"""Depth of two cores that overlap: descents from the best of a sample to the least support of their difference.
 
 C = {x_a - x_b} has the support function h. The depth is the least h(n) over all unit vectors n, which has local minima.
 From each start n, the point y = (h(n) + δ) n outside of C is projected onto C by GJK, and the direction from the
@@ -11,7 +11,7 @@ starts miss is a smaller depth along another direction.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +23,17 @@ from sixd.algorithms.distance.gjk import (
     PairLoop,
     at_least,
     at_least_square,
-    overlaps,
     support,
 )
+from sixd.algorithms.distance.samples import FAR, STARTS, DirectionSample
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.vectors import X, choose, direction, negated
-from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, where
+from sixd.spatial.scalar import Array, Scalar, maximum, minimum, where
 
 OUTSIDE = 0.05  # δ as a part of the size of C, in addition to half the depth
-# iterations of all descents: 80 to 250 on the average of deep overlaps, rarely more than 1000
+# iterations of all descents: 50 to 150 on the average of deep overlaps, rarely more than 1000
 MOST = 1500
-_STARTS = 7
+SIZE = 59 + 3 * STARTS  # entries of the state
 _COARSE = 1e-2  # like CLOSE, of coarse descents
 _FINER = 1e-3  # factor of tolerances from step to step, and of the square of a step for the tolerance of the next
 _STILL, _COARSE_STILL = 1e-14, 1e-3  # parts of the size of C by which h must fall for a descent to go on
@@ -43,14 +43,13 @@ _STAYS = 1e-12  # rad²: the square of a step that ends a descent
 _SAME = 0.995  # cosine of the angle between directions that belong to one minimum
 _STRIDE = 3.0  # factor of steps that grow, which lead away from a saddle
 _LONGEST = 250  # iterations of a descent that is not below an earlier result: others would have no time
-_FAR = 1e30
 
 
 class Descent(NamedTuple):
     """The state: a simplex (27,) relative to y (3,), the least h of this descent, the number of its start, its
     tolerance, whether y is new; the best result so far, n and a point of both cores (9,), with its h and the number of
-    its start; the last steps (12,): n, its change, and the change of both before; the iterations of this descent; and
-    whether all descents are done."""
+    its start; the last steps (12,): n, its change, and the change of both before; the iterations of this descent;
+    the directions of all starts (3, 3); and whether all descents are done."""
 
     simplex: Simplex
     y: Array
@@ -63,18 +62,21 @@ class Descent(NamedTuple):
     best_k: Scalar
     history: Array
     count: Scalar
+    starts: Array
     done: Scalar
 
     @classmethod
     def read(cls, s: Array) -> Descent:
         """The descent with these entries."""
+        best, scalars = s[34:43], (s[43], s[44])
         return cls(
-            Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], s[34:43], s[43], s[44], s[45:57], s[57], s[58]
-        )
+            Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], best, *scalars, s[45:57], s[57],
+            s[58:-1].reshape(STARTS, 3), s[-1],
+        )  # fmt: skip
 
     @property
     def entries(self) -> Array:
-        """All numbers (59,)."""
+        """All numbers (SIZE,)."""
         scalars = self.lowest, self.k, self.tolerance, self.is_new
         return np.array(
             [
@@ -86,6 +88,7 @@ class Descent(NamedTuple):
                 self.best_k,
                 *self.history,
                 self.count,
+                *self.starts.ravel(),
                 self.done,
             ]
         )
@@ -94,12 +97,17 @@ class Descent(NamedTuple):
 def overlap_loop(kinds: Kinds, eps: float = EPS) -> PairLoop:
     """The loop for cores that overlap."""
 
-    def start(problem: CorePair) -> Array:
-        simplex, zero = Simplex.empty(-problem.guess), np.zeros(12)
+    def start(problem: CorePair, before: Array) -> Array:
+        starts, zero = DirectionSample.read(before).best, np.zeros(12)
         best = np.array([*problem.guess, *zero[:6]])
-        return Descent(simplex, zero[:3], _FAR, 0, _COARSE, 1, best, _FAR, _FAR, zero, 0, 0).entries
+        return Descent(
+            Simplex.empty(-starts[0]), zero[:3], FAR, 0, _COARSE, 1, best, FAR, FAR, zero, 0, starts, 0
+        ).entries
 
-    return PairLoop(start, lambda problem, state: _iteration(kinds, eps, problem, Descent.read(state)), overlaps, MOST)
+    def iteration(problem: CorePair, state: Array) -> Array:
+        return _iteration(kinds, eps, problem, Descent.read(state))
+
+    return PairLoop(start, iteration, lambda before: before[-1], MOST)
 
 
 def result(state: Array) -> tuple[Array, Array, Array]:
@@ -117,7 +125,7 @@ def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array
 
     # a new y lies outside of C along u; an extrapolated u may be higher than the last: then back to that
     back = is_new & (last @ last > 0.5) & (h > s.lowest + size * still)
-    y = choose(is_new, u * (h + absolute(h) * 0.5 + size * OUTSIDE), s.y)
+    y = choose(is_new, u * (maximum(h * 1.5, 0) + size * OUTSIDE), s.y)
     old = s.simplex._replace(W=s.simplex.W + (s.y - y))
 
     # one iteration of GJK towards y
@@ -153,12 +161,14 @@ def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array
     guess, history = _extrapolated(n, u, s.history)
     finer = minimum(square_step, _COARSE) * _FINER
     finer = where(refines, s.tolerance * _FINER, where(again & negated(coarse), finer, s.tolerance))
-    turned = choose(again, guess, choose(leaves, _start_direction(problem, k), u))
+    # a coarse projection may lead upwards: refined from where it began
+    here = choose(h > s.lowest + size * still, n, u)
+    turned = choose(again, guess, choose(leaves, _start(s.starts, k), here))
     kept = Simplex(old.W, old.P, old.used * where(leaves | retries, 0, 1), -choose(back, last, turned), old.x)
     return Descent(
         simplex=Simplex.read(choose(ends | back | retries, kept.entries, simplex.entries)),
         y=y,
-        lowest=where(leaves, _FAR, where(again, h, s.lowest)),
+        lowest=where(leaves, FAR, where(again, h, s.lowest)),
         k=k,
         tolerance=where(leaves, _COARSE, maximum(finer, finest / 2)),
         is_new=where(ends | back | retries, 1, 0),
@@ -167,16 +177,17 @@ def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array
         best_k=where(better, s.k, s.best_k),
         history=choose(leaves | refines | back | retries, np.zeros(12), choose(again, history, s.history)),
         count=where(leaves, 0, s.count + 1),
-        done=where(leaves & (k > _STARTS - 0.5), 1, 0),
+        starts=s.starts,
+        done=where(leaves & (k > STARTS - 0.5), 1, 0),
     ).entries
 
 
-def _start_direction(problem: CorePair, k: Scalar) -> Array:
-    """The direction from which descent k starts: that of the centres, then the axes of both solids."""
-    n: Any = problem.guess
-    for i, axis in enumerate([*np.eye(3), *problem.R.T]):
-        n = choose(k > i + 0.5, axis, n)
-    return n * where(n @ problem.t < 0, -1, 1)
+def _start(starts: Array, k: Scalar) -> Array:
+    """The direction from which descent k > 0 starts."""
+    n: Array = starts[1]
+    for j in range(2, STARTS):
+        n = choose(k > j - 0.5, starts[j], n)
+    return n
 
 
 def _extrapolated(n: Array, u: Array, history: Array) -> tuple[Array, Array]:

@@ -44,11 +44,11 @@ class CorePair(NamedTuple):
 
 
 class PairLoop(NamedTuple):
-    """An iteration: ``start(problem)`` returns its state, an array; ``iteration(problem, state)`` the next one, whose
-    last entry is 1 when it is done, at the latest after ``most``. Where ``needed(before)`` is 0, with the final state
-    of the loop before, the loop is not needed, its start included."""
+    """An iteration: ``start(problem, before)`` returns its state, an array, from the final state of the loop before
+    (none: an empty array); ``iteration(problem, state)`` the next one, whose last entry is 1 when it is done, at the
+    latest after ``most``. Where ``needed(before)`` is 0 the loop is not needed, its start included."""
 
-    start: Callable[[CorePair], Array]
+    start: Callable[[CorePair, Array], Array]
     iteration: Callable[[CorePair, Array], Array]
     needed: Callable[[Array], Scalar]
     most: int
@@ -75,7 +75,7 @@ def apart_loop(kinds: Kinds, eps: float = EPS) -> PairLoop:
     """The loop for cores that are apart. State: the simplex (27,), whether the cores overlap, and whether the iteration
     is done."""
 
-    def start(problem: CorePair) -> Array:
+    def start(problem: CorePair, before: Array) -> Array:
         return np.array([*Simplex.empty(-problem.guess).entries, 0, 0])
 
     def iteration(problem: CorePair, state: Array) -> Array:

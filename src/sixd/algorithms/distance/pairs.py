@@ -27,6 +27,7 @@ from sixd.algorithms.distance.points import (
     point_ellipsoid,
     point_sphere,
 )
+from sixd.algorithms.distance.samples import sample_loop
 from sixd.algorithms.distance.simplex import Simplex
 from sixd.algorithms.distance.supports import bounding_radius, core_radius
 from sixd.algorithms.distance.vectors import X, choose, direction
@@ -42,8 +43,8 @@ class IteratedPair(NamedTuple):
     """The distance of two kinds of solids by loops: for cores apart, then for cores that overlap.
 
     ``problem`` makes the arguments of the loops from those of a pair, ``result`` the distance from their final states.
-    Called with numbers, an object runs the loops. The normal of boxes that overlap is known before: they have no second
-    loop.
+    Called with numbers, an object runs the loops. The normal of boxes that overlap is known before: they have the first
+    loop alone.
     """
 
     kinds: tuple[str, str]
@@ -70,7 +71,7 @@ class IteratedPair(NamedTuple):
             x_b = x_b - problem.shift
         else:
             deep = overlaps(states[0]) > 0
-            n, x_a, x_b = (choose(deep, y, x) for x, y in zip((n, x_a, x_b), descent.result(states[1]), strict=True))
+            n, x_a, x_b = (choose(deep, y, x) for x, y in zip((n, x_a, x_b), descent.result(states[-1]), strict=True))
         r_a, r_b = core_radius(self.kinds[0], problem.size_a), core_radius(self.kinds[1], problem.size_b)
         distance = (x_b - x_a) @ n - (r_a + r_b)
         x_a, x_b = x_a + n * r_a, x_b - n * r_b
@@ -81,7 +82,7 @@ class IteratedPair(NamedTuple):
         states: list[Array] = []
         for loop in self.loops:
             needed = not states or loop.needed(states[-1])
-            state = loop.start(problem)
+            state = loop.start(problem, states[-1] if states else np.zeros(0))
             for _ in range(loop.most if needed else 0):
                 state = loop.iteration(problem, state)
                 if state[-1]:
@@ -93,7 +94,7 @@ class IteratedPair(NamedTuple):
 def iterated(kind_a: str, kind_b: str, eps: float = EPS) -> IteratedPair:
     """The distance of two kinds of solids by their support functions, for numbers with the spacing ``eps`` at 1."""
     kinds = kind_a, kind_b
-    loops = apart_loop(kinds, eps), descent.overlap_loop(kinds, eps)
+    loops = apart_loop(kinds, eps), sample_loop(kinds), descent.overlap_loop(kinds, eps)
     return IteratedPair(kinds, loops[:1] if kinds == _BOXES else loops, eps)
 
 
