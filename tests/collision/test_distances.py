@@ -205,3 +205,19 @@ def test_sampled_pairs_follow_mimic_joints():
     free = builder.build()
     assert sixd.sample_pairs(free) == (("l", "r"),)
     assert sixd.sample_pairs(free.with_constraints(sixd.Mimic("r", "l", 1.0, 0.0))) == ()
+
+
+@pytest.mark.parametrize("kinds", [("cone", "cone"), ("cylinder", "cone"), ("ellipsoid", "hull")], ids="-".join)
+def test_float32_depths_of_aligned_solids(kinds, rng):
+    """Parallel axes and coincident centres: a projection that rounding stops has a result."""
+    cube = np.array(np.meshgrid(*[(-0.05, 0.05)] * 3)).reshape(3, -1).T
+    sizes = {"cone": (0.06, 0.1), "cylinder": (0.05, 0.12), "ellipsoid": (0.03, 0.06, 0.09)}
+    a, b = (sixd.Shape("hull", (), vertices=cube) if k == "hull" else sixd.Shape(k, sizes[k]) for k in kinds)
+    builder = sixd.ModelBuilder("pair")
+    builder.add_body("a", "world", sixd.Free(), inertia=sixd.sphere(0.1, mass=1.0), collisions=[a])
+    builder.add_collision("world", b, name="b")
+    model, q = builder.build(), np.tile([1.0, 0, 0, 0, 0, 0, 0], (2000, 1))
+    q[1:, 4:] = rng.uniform(-0.01, 0.01, (1999, 3))
+    exact, single = sixd.distance(model, q).distance, sixd.distance(model, q.astype(np.float32)).distance
+    assert_allclose(single, exact, rtol=0, atol=5e-3)  # docs/shapes_and_distances.md
+    assert sixd.in_collision(model, q.astype(np.float32)).all()

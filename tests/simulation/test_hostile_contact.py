@@ -32,6 +32,25 @@ def test_starts_that_are_not_finite(at, value):
         np.testing.assert_array_equal(motion.q[row], alone.q)
 
 
+def test_motions_that_diverge_are_not_counted_as_unsolved():
+    """Their problems have no solution: iterations on them would take ten times as long as the rest of the batch."""
+    builder = sixd.ModelBuilder("chain")
+    rod = sixd.Inertia(0.5, (0, 0, -0.15), (4e-3, 4e-3, 1e-4))
+    for name, parent, z in (("a", "world", 0.5), ("b", "a", -0.3)):
+        at = sixd.placement((0, 0, z))
+        builder.add_body(name, parent, sixd.Spherical(), placement=at, inertia=rod, friction=0.05)
+    chain = builder.build()
+    ground = sixd.RigidGround(dict.fromkeys(("a", "b"), (0, 0, -0.3, 0.02)), friction=0.6)
+    q, qd = np.tile([0.7, 0.714, 0, 0, 1, 0, 0, 0], (4, 1)), np.random.default_rng(0).normal(size=(4, 6))
+    q[:, :4] /= np.linalg.norm(q[0, :4])
+    qd[1] *= 1e4
+    with pytest.warns(SimulationWarning, match="1 of 4 rollouts is not finite"):
+        motion = sixd.simulate(chain, q, qd, 0.2, forces=ground)
+    unsolved = np.array(motion.facts["unsolved"])
+    assert unsolved[1] < 30
+    assert unsolved[[0, 2, 3]].sum() == 0
+
+
 @pytest.mark.parametrize("on_world", [True, False])
 def test_bodies_without_mass(on_world):
     builder = sixd.ModelBuilder("light")

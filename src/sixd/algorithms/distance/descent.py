@@ -99,9 +99,10 @@ def overlap_loop(kinds: Kinds, eps: float = EPS) -> PairLoop:
 
     def start(problem: CorePair, before: Array) -> Array:
         starts, zero = DirectionSample.read(before).best, np.zeros(12)
-        best = np.array([*problem.guess, *zero[:6]])
+        point, p = support(kinds, problem, starts[0])
+        best, h = np.array([*starts[0], *p, *(p - point)]), starts[0] @ point
         return Descent(
-            Simplex.empty(-starts[0]), zero[:3], FAR, 0, _COARSE, 1, best, FAR, FAR, zero, 0, starts, 0
+            Simplex.empty(-starts[0]), zero[:3], FAR, 0, _COARSE, 1, best, h, FAR, zero, 0, starts, 0
         ).entries
 
     def iteration(problem: CorePair, state: Array) -> Array:
@@ -136,7 +137,8 @@ def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array
     close = gap <= square * maximum(s.tolerance, finest)
     stuck = old.contains(w, eps) | (simplex.v @ simplex.v >= square) | inside
     # after y has moved, the nearest point may need vertices without the last one: begin without vertices
-    retries = negated(is_new) & stuck & negated(close) & (gap > square * at_least(_STUCK, eps))
+    retries = negated(is_new) & stuck & negated(close) & (gap > square * maximum(_STUCK, 1000 * eps))
+    retries = retries & (s.count < _LONGEST)
     ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start

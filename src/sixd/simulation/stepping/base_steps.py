@@ -62,6 +62,9 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: HeldForces | 
 
         rates = problem.traced(acceleration, {**shapes, "force": (hold.size,)}, dtype, again=True)
 
+    # states of force elements that a step records by itself, such as forces of contact, are left as they are
+    varies = [not (rate.is_const and rate.value == 0) for rate in rates.outputs[1].entries]
+
     def take(
         stages: Stages, t: Scalar, h: Scalar, q: Array, qd: Array, u: Array, constants: Sequence[Array],
         force: Array | None = None, first: Sequence[Array] | None = None,
@@ -70,7 +73,8 @@ def explicit_step(problem: Problem, method: str, dtype: str, hold: HeldForces | 
         held = () if hold is None else (force,)
 
         def f(*state: Any) -> Any:
-            return known.pop() if known else stages(rates, *state, *held, *constants)
+            qdd, rate = known.pop() if known else stages(rates, *state, *held, *constants)
+            return qdd, np.array([x if own else 0 for x, own in zip(rate, varies, strict=True)], dtype=object)
 
         return method_step(system.integrate_row, f, t, h, q, qd, u)
 
