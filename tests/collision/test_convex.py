@@ -86,3 +86,9 @@ def test_bad_arguments(rng, tmp_path):
         sixd.convex_collisions(robot(rng, tmp_path), vertices=2)
     with pytest.raises(sixd.ScalarTypeError, match="concavity is 3"):
         sixd.convex_collisions(robot(rng, tmp_path), decompose=3)
+
+
+def test_a_pattern_that_matches_nothing():
+    arm = sixd.zoo.pendulum().with_collision("world", sixd.Shape("sphere", (0.1,)), name="ball")
+    with pytest.raises(sixd.ModelError, match=r"names is 'grip\*', expected a pattern of collision shapes: 'ball'"):
+        sixd.convex_collisions(arm, "grip*")

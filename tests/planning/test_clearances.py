@@ -73,6 +73,19 @@ def test_a_planned_path_keeps_its_clearance():
     assert sixd.clearance(model, path.q, placements=placements, tol=1e-4).least >= 0.02 - 1e-4
 
 
+def test_a_planned_path_is_shown_at_a_constant_speed():
+    arm = sixd.zoo.planar(2).with_collision("world", sixd.Shape("sphere", (0.1,)), sixd.placement((9, 0, 0)))
+    arm = arm.with_collision(arm.body_names[-1], sixd.Shape("sphere", (0.1,)))
+    path = sixd.plan_path(arm, [0.0, 0.0], [1.0, 0.5])
+    t, q = path.timed(2.0)
+    assert t[-1] == pytest.approx(path.length / 2)
+    speeds = np.linalg.norm(np.diff(q, axis=0), axis=1) / np.diff(t)
+    np.testing.assert_allclose(speeds, 2.0, rtol=1e-9)
+    assert sixd.view(arm, path, open_browser=False).url
+    with pytest.raises(sixd.ScalarTypeError, match="speed is 0, expected a finite number above 0"):
+        path.timed(0)
+
+
 def test_trajectories_and_figures(tmp_path):
     model = course("arm")
     motion = sixd.simulate(model, [0.3, 0.5, 0.1, 0.4], None, 0.5, dt=0.01)

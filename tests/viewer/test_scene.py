@@ -710,7 +710,7 @@ WRONG = {
     "the trajectory's times do not ascend": lambda: make_scene(P, ([1, 0], np.zeros((2, 1)))),
     "the trajectory has no records": lambda: make_scene(P, (np.zeros(0), np.zeros((0, 1)))),
     "the trajectory has no rollouts": lambda: make_scene(P, (np.zeros(3), np.zeros((0, 3, 1)))),
-    "the trajectory holds a int, expected a sixd.Trajectory, a pair (t, q)": lambda: make_scene(P, 3),
+    "the trajectory holds a int, expected a sixd.Trajectory, a path of sixd.plan_path, a pair (t, q)": lambda: make_scene(P, 3),
     "names is ['a', 'b'], expected 1 names": lambda: make_scene(P, motion_of(P), names=["a", "b"]),
     "camera: no body named 'rod'. Did you mean 'rod1'?": lambda: make_scene(P, camera={"position": [1, 0, 0], "track": "rod"}),
     "the camera has no position": lambda: make_scene(P, camera={"target": [0, 0, 0]}),

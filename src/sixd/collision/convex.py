@@ -44,6 +44,7 @@ def convex_collisions(
     'hull'
     """
     require_model("convex_collisions", model)
+    _require_match(model, names)
     collisions: list[Collision] = []
     new_names: dict[str, list[str]] = {}
     notes: list[Finding] = []
@@ -67,6 +68,13 @@ def convex_collisions(
     replaced = tuple(dataclasses.replace(c, paired=others) if c.paired else c for c, others in paired)
     kept = tuple(note for note in notes if note not in model.notes)
     return dataclasses.replace(model, collisions=replaced, notes=(*model.notes, *kept))
+
+
+def _require_match(model: Model, names: str) -> None:
+    """Raise unless the pattern is that of some collision shape, or of all."""
+    if names != "*" and not any(fnmatchcase(c.name, names) for c in model.collisions):
+        known = listed([repr(c.name) for c in model.collisions], _MOST_NAMES) or "it has none"
+        raise ModelError(f"convex_collisions: names is {names!r}, expected a pattern of collision shapes: {known}.")
 
 
 def _hulls(shape: Shape, vertices: int | None, decompose: bool | float) -> list[Hull]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ class PlannedPath:
 
     q : (n, nq), the waypoints, the first and the last as they were passed; (0, nq) without success. Between them the
         path follows the geodesics of ``model.integrate`` and ``difference``: straight lines of most joints. Joints that
-        are coupled by a function follow that: see ``sample``. ``sixd.view(model, (t, path.sample(len(t))))`` shows it.
+        are coupled by a function follow that: see ``sample``. ``sixd.view(model, path)`` shows it.
     success : whether a path was found.
     reason : why not; empty otherwise.
     length : the sum of ‖difference‖ over the waypoints [rad and m].
@@ -68,6 +69,14 @@ class PlannedPath:
         found = self.region.lifted(points_along(self.region, y, np.linspace(0, path_length(self.region, y), count)))
         found[0], found[-1] = self.q[0], self.q[-1]
         return found
+
+    def timed(self, speed: float = 1.0) -> tuple[Array, Array]:
+        """Return times (r,) [s] and configurations (r, nq) along the path at a constant ``speed`` [rad/s and m/s], 60 a
+        second and at least two: what ``sixd.view`` shows of a path."""
+        speed = positive("timed", "speed", speed, "rad/s and m/s")
+        duration = self.length / speed
+        q = self.sample(max(2, math.ceil(60 * duration) + 1))
+        return np.linspace(0, duration, len(q)), q
 
     def __repr__(self) -> str:
         cost = f"{self.checks} configurations in {self.time:.3g} s"

@@ -153,8 +153,9 @@ def view(
     Parameters
     ----------
     model : a ``sixd.Model``, a reduced model, or another system with bodies.
-    trajectory : a ``Trajectory``, a pair (t, q) of arrays (r,) and (…, r, nq), or several of them in a list or in a
-        dictionary by name. Rows of a batch, at most 16, are shown side by side.
+    trajectory : a ``Trajectory``, a path of ``sixd.plan_path`` (at 1 rad/s and m/s), a pair (t, q) of arrays (r,) and
+        (…, r, nq), or several of them in a list or in a dictionary by name. Rows of a batch, at most 16, are shown side
+        by side.
     q : (nq,) the first configuration.
     ghost : show several motions at the same position, all but the first transparent.
     names : names of the trajectories, one each.

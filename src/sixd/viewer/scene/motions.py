@@ -45,7 +45,8 @@ class ShownMotion:
 def read_motions(
     system: System, given: Any, names: Sequence[str] | None, ghost: bool, notes: list[str]
 ) -> list[ShownMotion]:
-    """Return the motions of a trajectory, a pair (t, q), a list or a mapping of these; one for each rollout of a batch.
+    """Return the motions of a trajectory, a path, a pair (t, q), a list or a mapping of these; one for each rollout of
+    a batch.
 
     ``notes`` gains how many rollouts are left out.
     """
@@ -100,11 +101,12 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
         t, q = item.t, item.q
     else:
         try:
-            t, q = (np.asarray(x, dtype=float) for x in item)
+            t, q = (np.asarray(x, dtype=float) for x in (item.timed() if hasattr(item, "timed") else item))
         except (TypeError, ValueError):
             raise ScalarTypeError(
-                f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a pair (t, q), or "
-                f"several in a list or a dictionary. Pass a single configuration by name: view(model, q=…)."
+                f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a path of "
+                f"sixd.plan_path, a pair (t, q), or several in a list or a dictionary. Pass a single configuration by "
+                f"name: view(model, q=…)."
             ) from None
     if t.ndim != 1 or q.ndim < 2 or q.shape[-2:] != (len(t), system.nq):
         raise ShapeError(
