@@ -214,8 +214,7 @@ def test_fused_rollouts_under_vmap(arm, state, rng):
 
 @pytest.mark.parametrize("kind", [sixd.Ground, sixd.RigidGround])
 def test_fused_rollouts_with_contact(kind, rng):
-    """A body that falls on the ground and slides: gradients by differences, also through impulses. The time of a rigid
-    impact within a step has the derivatives of a cubic in time, off by 2e-3 with Euler's method."""
+    """A body that falls on the ground and slides: gradients by differences, also through impulses."""
     model = sixd.zoo.falling_sphere()
     ground = kind(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]})
     q = np.array([1.0, 0, 0, 0, 0, 0, 0.12])
@@ -229,8 +228,8 @@ def test_fused_rollouts_with_contact(kind, rng):
     slope = jax.grad(reached)(qd)
     d = rng.uniform(-1, 1, model.nv)
     change = (reached(qd + H * d) - reached(qd - H * d)) / (2 * H)
-    off = 5e-3 if kind is sixd.RigidGround else 1e-4  # of differences
-    assert slope @ d == pytest.approx(float(change), rel=off, abs=1e-6)
+    # of differences. Derivatives leave out the energy that a rigid contact takes, 3e-5 of single coordinates of 0.1
+    assert slope @ d == pytest.approx(float(change), rel=1e-4, abs=1e-5 if kind is sixd.RigidGround else 1e-6)
     with pytest.raises(TraceError, match="fused=True"):
         sj.step(model, q, qd, 2e-3, forces=sixd.RigidGround(points={model.body_names[-1]: [[0.0, 0.0, -0.1]]}))
 
