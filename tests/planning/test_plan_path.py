@@ -207,6 +207,8 @@ def test_no_path_is_no_error():
         sixd.ModelError, match="sample: there is no path, expected one. no path was found within 20 rounds"
     ):
         path.sample(10)
+    with pytest.raises(sixd.ModelError, match="there is no path, expected one"):
+        sixd.view(model, path, open_browser=False)
     soon = sixd.plan_path(model, q0, q1, placements=placements, limits=limits, max_time=0.0)
     assert "s, max_time" in soon.reason
 

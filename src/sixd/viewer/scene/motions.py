@@ -100,8 +100,9 @@ def _arrays(system: System, item: Any) -> tuple[Array, Array]:
     if isinstance(item, Trajectory):
         t, q = item.t, item.q
     else:
+        pair = item.timed() if hasattr(item, "timed") else item  # raises for a path that was not found
         try:
-            t, q = (np.asarray(x, dtype=float) for x in (item.timed() if hasattr(item, "timed") else item))
+            t, q = (np.asarray(x, dtype=float) for x in pair)
         except (TypeError, ValueError):
             raise ScalarTypeError(
                 f"view: the trajectory holds a {type(item).__name__}, expected a sixd.Trajectory, a path of "
