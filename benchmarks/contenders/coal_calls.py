@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import subprocess
 import tempfile
@@ -9,10 +10,11 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import coal
 import numpy as np
+
+from benchmarks.contenders.with_coal import shape_of
 
 Array = np.ndarray
 Solid = tuple[str, Array]  # its kind, and its sizes or vertices
@@ -37,13 +39,10 @@ def distances(solids: Sequence[Solid], R: Sequence[Array], p: Sequence[Array]) -
     return least, np.array(found)
 
 
-@cache
 def how() -> str:
     """Return how coal is called."""
     if _compiled() is None:
-        return (
-            "its Python call, minus the cost of the loop with an empty call, since g++ or Eigen's headers are missing"
-        )
+        return "its Python call, minus the cost of an empty call, since g++ or Eigen's headers are missing"
     return "its C++ function, called in a loop"
 
 
@@ -53,7 +52,9 @@ def _compiled() -> str | None:
     compiler = shutil.which("g++")
     if compiler is None or not _EIGEN.is_dir():
         return None
-    program = str(Path(tempfile.mkdtemp(prefix="coal_calls")) / "calls")
+    folder = tempfile.mkdtemp(prefix="coal_calls")
+    atexit.register(shutil.rmtree, folder)
+    program = str(Path(folder) / "calls")
     library = _PREFIX / "lib"
     flags = ["-O2", "-DNDEBUG", "-std=c++17", f"-I{_PREFIX / 'include'}", f"-I{_EIGEN}"]
     links = [f"-L{library}", "-lcoal", f"-Wl,-rpath,{library}"]
@@ -68,7 +69,7 @@ def _texts(x: Array) -> list[str]:
 def _by_python(solids: Sequence[Solid], R: Sequence[Array], p: Sequence[Array]) -> tuple[float, Array]:
     request = coal.DistanceRequest(True)
     request.enable_signed_distance = True
-    shapes = [_shape(*solid) for solid in solids]
+    shapes = [shape_of(*solid) for solid in solids]
     places = [[coal.Transform3s(x, y) for x, y in zip(*pair, strict=True)] for pair in zip(R, p, strict=True)]
     times, empty = [], []
     found = [0.0] * len(R[0])
@@ -84,13 +85,3 @@ def _by_python(solids: Sequence[Solid], R: Sequence[Array], p: Sequence[Array]) 
             result.clear()
         empty.append(time.perf_counter_ns() - start)
     return (min(times) - min(empty)) / len(found), np.array(found)
-
-
-def _shape(kind: str, size: Array) -> Any:
-    if kind != "hull":
-        cls = {"sphere": coal.Sphere, "capsule": coal.Capsule, "box": coal.Box, "cylinder": coal.Cylinder}[kind]
-        return cls(*map(float, size))
-    points = coal.StdVec_Vec3s()
-    for x in size:
-        points.append(x)
-    return coal.Convex.convexHull(points, True, "")

@@ -49,7 +49,7 @@ class Descent(NamedTuple):
     """The state: a simplex (27,) relative to y (3,), the least h of this descent, the number of its start, its
     tolerance, whether y is new; the best result so far, n and a point of both cores (9,), with its h and the number of
     its start; the last steps (12,): n, its change, and the change of both before; the iterations of this descent;
-    the directions of all starts (3, 3); and whether all descents are done."""
+    the directions of all starts (STARTS, 3); and whether all descents are done."""
 
     simplex: Simplex
     y: Array
@@ -68,10 +68,10 @@ class Descent(NamedTuple):
     @classmethod
     def read(cls, s: Array) -> Descent:
         """The descent with these entries."""
-        best, scalars = s[34:43], (s[43], s[44])
+        starts = s[58:-1].reshape(STARTS, 3)
         return cls(
-            Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], best, *scalars, s[45:57], s[57],
-            s[58:-1].reshape(STARTS, 3), s[-1],
+            Simplex.read(s[:27]), s[27:30], s[30], s[31], s[32], s[33], s[34:43], s[43], s[44], s[45:57], s[57], starts,
+            s[-1],
         )  # fmt: skip
 
     @property
@@ -137,8 +137,8 @@ def _iteration(kinds: Kinds, eps: float, problem: CorePair, s: Descent) -> Array
     close = gap <= square * maximum(s.tolerance, finest)
     stuck = old.contains(w, eps) | (simplex.v @ simplex.v >= square) | inside
     # after y has moved, the nearest point may need vertices without the last one: begin without vertices
-    retries = negated(is_new) & stuck & negated(close) & (gap > square * maximum(_STUCK, 1000 * eps))
-    retries = retries & (s.count < _LONGEST)
+    off = (gap > square * max(_STUCK, 1000 * eps)) & (s.count < _LONGEST)
+    retries = negated(is_new) & stuck & negated(close) & off
     ends = negated(is_new | retries) & (close | stuck)
 
     # y is projected: the next step of this descent, the same finer, or the next start

@@ -13,7 +13,7 @@ from sixd.algorithms.linear.active_set import FAR, SLACK, Bounds
 from sixd.model.system import System
 from sixd.simulation.nonsmooth.contact.laws import NEVER
 from sixd.simulation.nonsmooth.impulses.joint_rows import JointRows
-from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, turning
+from sixd.simulation.nonsmooth.impulses.joint_step import BOUNCE, kept_at_rest, turning
 from sixd.simulation.nonsmooth.impulses.limit_rows import LimitRows
 from sixd.simulation.problem import Problem
 from sixd.spatial.scalar import Array, Scalar, absolute, maximum, minimum, sign, where
@@ -130,12 +130,10 @@ class ContactJoints:
         v2 = np.array(out)
         if self.limits is not None:
             q2, u = self.limits.clipped(q2), self.limits.recorded(u, stop * per)
-        out = list(q2)
-        for iq, iv in self.rows.joints:
-            moves = sum(1 - kept[self.rows.dofs.index(j)] for j in range(iv.start, iv.stop))
-            for i in range(iq.start, iq.stop):
-                out[i] = where(moves > 0, q2[i], q[i])
-        return np.array(out), v2, u, self.rows.apply(system, q, (x - stop) * per).tau
+        moves: list[Any] = [1] * len(v2)
+        for i, j in enumerate(self.rows.dofs):
+            moves[j] = 1 - kept[i]
+        return kept_at_rest(self.rows, q, q2, moves), v2, u, self.rows.apply(system, q, (x - stop) * per).tau
 
     def _stops(self, x: Array, bounds: Array) -> Array:
         """Return the part (m,) of impulses that is due to limits."""

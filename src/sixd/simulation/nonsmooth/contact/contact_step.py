@@ -136,7 +136,7 @@ class ContactStep:
 
         ends = held_until(h)
         time, falls, late, hit = self.impacts.first(stages, surface, h, phi, v, ends, held, hits, last)
-        time, falls, late, hit = part(self._slow_enough, h, qd, ends[1], held, count, time, falls, late, hit)
+        time, falls, late, hit = part(self._before_joints_turn, h, qd, ends[1], held, count, time, falls, late, hit)
 
         def again(ahead: Any, _: Any, *__: Any) -> tuple[Any, ...]:
             state = held_until(ahead)
@@ -206,7 +206,7 @@ class ContactStep:
 
         return stages.repeat(settle, q2, v, shift, 0.0, most=_SETTLINGS, when=far)[:3]
 
-    def _slow_enough(
+    def _before_joints_turn(
         self, h: Scalar, qd: Array, v1: Array, held: Array, count: Scalar, time: Scalar, falls: Array, late: Array,
         hit: Scalar,
     ) -> tuple[Any, ...]:  # fmt: skip

@@ -200,7 +200,7 @@ class ContactSolver:
                 )  # fmt: skip
                 size = reduce(maximum, list(sizes), size)
                 # a state that is not finite has no solution, and would go through all iterations of all ramps
-                good = where(size >= where(last > 0, later, early), 0, 1) > 0
+                good = ~(size >= where(last > 0, later, early))
                 ended = where(good, 1, where(ramp > 0, last, 0))
                 return x, F, y, where(good, _SOLVED, count + 1), ended
 

@@ -22,7 +22,7 @@ moved back in the mass metric. There W is that of the end of the step, since the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -184,7 +184,7 @@ def joint_step(problem: Problem, rows: JointRows, method: str, dtype: str, proje
             u1 = limits.recorded(u1, stop * per)
 
         q2, v2 = project(stages, t + h, q2, v2, constants)
-        q2 = kept_at_rest(rows, q, qd, q2, v2)
+        q2 = kept_at_rest(rows, q, q2, [absolute(a) + absolute(b) for a, b in zip(qd, v2, strict=True)])
         if limits is not None:
             q2 = limits.clipped(q2, bounds, result.state)
         return steps + 1, q2, v2, u1, unsolved, rows.apply(system, q, total * per).tau
@@ -254,11 +254,11 @@ def _exact(own: list[int], v: Array, result: Solution, bounds: Bounds, rest: Arr
     return np.array(out)
 
 
-def kept_at_rest(rows: JointRows, q: Array, qd: Array, q2: Array, v2: Array) -> Array:
-    """Return q2 with the coordinates of q where a joint was and stays at rest."""
+def kept_at_rest(rows: JointRows, q: Array, q2: Array, moves: Sequence[Any]) -> Array:
+    """Return q2 with the coordinates of q where a joint was and stays at rest: its entries of ``moves`` (nv,) are 0."""
     out = list(q2)
     for iq, iv in rows.joints:
-        moves = sum(absolute(x) for x in (*qd[iv], *v2[iv]))
+        moved = sum(moves[iv]) > 0
         for i in range(len(q))[iq]:
-            out[i] = where(moves > 0, q2[i], q[i])
+            out[i] = where(moved, q2[i], q[i])
     return np.array(out)
